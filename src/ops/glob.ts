@@ -48,7 +48,7 @@ export const glob: Operation<GlobInput, GlobOutput> = {
     const input = withMeantExclude({ ...asked, pattern }, base, call);
     const patience = new Patience(base.access.scope, patienceMs(input.timeoutMs, PATIENCE_MS, call.limits));
     const output = await findPaths(input, { base, call, patience });
-    if (!isEmptyHanded(input, output)) return output;
+    if (!isEmptyHanded(input, output) || call.terms !== undefined) return output;
     return withReading<GlobOutput, GlobInput>(
       output,
       [linksReadings(input, output), readingsOf(input, base.path.text)],
@@ -87,7 +87,7 @@ async function findPaths(input: GlobInput, { base, call, patience, isProbe }: Gl
   const search: GlobSearch = new GlobSearch(input, parts);
   const sieve: Sieve = new Sieve({
     base: base.path.segments,
-    ...{ patience, ignore: ignore?.rules, resume, scope: base.access.scope },
+    ...{ patience, ignore: ignore?.rules, resume, scope: base.access.scope, maxVisited: call.terms?.maxVisited },
     entersGit: namesGit(input.pattern) || isGitBase(base.path.segments),
     found: isProbe === true ? undefined : () => countText(search.total, "path"),
     concerns: (path, isDirectory) => search.concerns(path, isDirectory),

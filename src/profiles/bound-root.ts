@@ -30,6 +30,7 @@ export interface Bound {
 /** Results for a prefix that does not exist. */
 const EMPTY: { readonly [Name in BoundOperation]?: FileOutputs[Name] } = {
   "file:list": { entries: [], total: 0, truncated: false, complete: true },
+  "file:glob": { paths: [], totalMatches: 0, countIsComplete: true, timedOut: false, complete: true },
   "file:grep": {
     ...{ matches: [], filesScanned: 0, totalMatches: 0 },
     ...{ countIsComplete: true, timedOut: false, complete: true },

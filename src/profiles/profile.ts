@@ -44,6 +44,7 @@ export type BoundOperation =
   | "file:read"
   | "file:hash"
   | "file:grep"
+  | "file:glob"
   | "file:write"
   | "file:edit"
   | "file:mkdir"

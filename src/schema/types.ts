@@ -1706,10 +1706,10 @@ export interface ProfileConfigInput {
   readonly prefix?: string;
   /** What shown paths begin with; null: nothing. */
   readonly alias?: string | null;
-  /** Which of its variants. */
-  readonly variant?: "strict";
-  /** What becomes of an edit of a file that has changed. */
-  readonly onStale?: "reject";
+  /** Which of its variants: strict is that of the first page, 0.50 the tools as they are now. */
+  readonly variant?: "strict" | "0.50";
+  /** What becomes of an edit of a file that has changed; rebase, only in variant 0.50, applies it where each old text is there exactly once. */
+  readonly onStale?: "rebase" | "reject";
   /** Whether the directory is cloned before each command, so that everything a command changes can be undone: up to 20,000 files where blocks can be shared, else 2,000 files of 64 MB. Needs a shell, and a root with a journal. */
   readonly snapshot?: boolean;
   /** Its shell tool, and where commands run. */
@@ -2034,8 +2034,8 @@ export interface VenueConfigChecked {
     readonly root: string;
     readonly prefix?: string;
     readonly alias?: string | null;
-    readonly variant?: "strict";
-    readonly onStale?: "reject";
+    readonly variant?: "strict" | "0.50";
+    readonly onStale?: "rebase" | "reject";
     readonly snapshot?: boolean;
     readonly shell?: {
       readonly driver: "auto" | "bwrap" | "just-bash" | "none";

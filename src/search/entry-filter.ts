@@ -74,6 +74,8 @@ export interface SieveOptions {
   readonly resume: Resume | undefined;
   /** Text on the results so far, for progress messages: "3 matches". Absent: progress is not told. */
   readonly found: (() => string) | undefined;
+  /** Most entries visited, if fewer than usual. */
+  readonly maxVisited?: number | undefined;
   /** Whether an ignored or denied entry would have been a result, or may contain one: only such entries are counted. */
   readonly concerns: (path: readonly string[], isDirectory: boolean) => Io<boolean>;
 }
@@ -157,7 +159,7 @@ export class Sieve {
     const standing = resume?.standing(path) ?? "after";
     if (standing === "before") return OUT;
     if (standing === "after") {
-      if (this.#visited >= MAX_VISITED) return this.stop("visited");
+      if (this.#visited >= (this.#options.maxVisited ?? MAX_VISITED)) return this.stop("visited");
       this.#visited++;
       this.#reached = path;
       if (this.#options.found !== undefined) this.#options.scope.report?.(this.#visited, undefined, this.#progress);

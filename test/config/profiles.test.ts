@@ -21,7 +21,16 @@ describe("a profile is refused", () => {
     ]),
     ["without a root", { mine: { profile: "jettson" } }, [expect.stringContaining("'profiles.mine.root' is missing")]],
     ["that is unknown", on({}, "jetson"), [`'profiles.mine.profile' must be "jettson" or "everruns"`]],
-    ["in a variant that there is not", on({ variant: "v2" }, "everruns"), [`'profiles.mine.variant' must be "strict"`]],
+    [
+      "in a variant that there is not",
+      on({ variant: "v2" }, "everruns"),
+      [`'profiles.mine.variant' must be "strict" or "0.50"`],
+    ],
+    [
+      "with edits that only another variant rebases",
+      on({ onStale: "rebase" }, "everruns"),
+      [`'profiles.mine.onStale' must be "reject", or variant "0.50"`],
+    ],
     ["with what only another has", on({ alias: "/w" }), ["'profiles.mine.alias' is only for everruns"]],
     ["with an alias of two names", on({ alias: "/a/b" }, "everruns"), [expect.stringContaining("profiles.mine.alias")]],
   ])("%s", (_name, profiles, expected) => {

@@ -33,6 +33,8 @@ export interface CallTerms {
   readonly edits?: EditTerms;
   /** Replaces the globs and limits of a search. */
   readonly search?: SearchTerms;
+  /** Most entries that a glob looks at. */
+  readonly maxVisited?: number;
 }
 
 /** A range of a text, and its replacement. */

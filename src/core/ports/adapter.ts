@@ -120,8 +120,8 @@ export type Rendering =
       readonly value: unknown;
       readonly rest: JsonObject;
       readonly note?: string;
-      /** Shown beside the value. */
-      readonly image?: { readonly base64: string; readonly mime: string };
+      /** Content beside the value, as by `blob`. */
+      readonly blob?: { readonly base64: string; readonly mime: string; readonly uri: string };
     }
   | {
       readonly kind: "blob";

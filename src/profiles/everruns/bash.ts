@@ -12,22 +12,53 @@ export const BASH = "bash";
 
 const USUAL_SECONDS = 30;
 const MAX_SECONDS = 300;
-const MAX_STDOUT_BYTES = 16_384;
-const MAX_STDERR_BYTES = 4096;
+
+/** Form of the tool in a variant. */
+interface BashForm {
+  /** Of its schema. */
+  readonly folder: string;
+  readonly command: string;
+  readonly timeout: string;
+  /** Of the timeout, in one second. */
+  readonly units: number;
+  /** Most bytes kept of stdout and stderr. */
+  room(args: JsonObject, exitCode: number): { readonly stdout: number; readonly stderr: number };
+}
+
+export const STRICT_BASH: BashForm = {
+  ...{ folder: "everruns", command: "command", timeout: "timeout", units: 1 },
+  room: () => ({ stdout: 16_384, stderr: 4096 }),
+};
+
+/** Most bytes of each stream by `output`; `auto`, the default, goes by the exit code. */
+const ROOM: Readonly<Record<string, number>> = {
+  ...{ silent: 200, concise: 2048, normal: 8192, verbose: 16_384, full: 65_536 },
+  ...{ success: 1024, failure: 8192 },
+};
+
+export const BASH_050: BashForm = {
+  ...{ folder: "everruns-0.50", command: "commands", timeout: "timeout_ms", units: 1000 },
+  room({ output = "auto" }, exitCode) {
+    const most = ROOM[output === "auto" ? (exitCode === 0 ? "success" : "failure") : String(output)] ?? 0;
+    return { stdout: most, stderr: most };
+  },
+};
 
 interface BashParts {
   readonly paths: SessionPaths;
   readonly shell: ProfileShell;
+  readonly form: BashForm;
 }
 
 /** The tool of a binding that has a shell. */
 export function bashTool(parts: BashParts): ProfileTool {
-  return commandTool(describeTool(BASH, parts.paths), parts.shell, (args, root) => run(args, { ...parts, root }));
+  const facts = describeTool(BASH, parts.paths, parts.form.folder);
+  return commandTool(facts, parts.shell, (args, root) => run(args, { ...parts, root }));
 }
 
-async function run(args: JsonObject, { paths, shell, root }: BashParts & { readonly root: BoundRoot }) {
-  const seconds = secondsOf(args["timeout"]);
-  const command = String(args["command"]);
+async function run(args: JsonObject, { paths, shell, form, root }: BashParts & { readonly root: BoundRoot }) {
+  const seconds = secondsOf(args, form);
+  const command = String(args[form.command]);
   const place = paths.prefix || WORKSPACE;
   const directory = paths.parse(String(args["working_dir"] ?? ""));
   const env = shellEnvironment(place);
@@ -42,17 +73,20 @@ async function run(args: JsonObject, { paths, shell, root }: BashParts & { reado
   const exit = await endOf(process, root);
   const { stdout, stderr } = process.output();
   const timedOut = exit.timedOut ? `\nCommand timed out after ${seconds} seconds` : "";
+  const code = exitCodeOf(exit);
+  const room = form.room(args, code);
   return {
-    stdout: cleanOutput(stdout, MAX_STDOUT_BYTES),
-    stderr: `${cleanOutput(stderr, MAX_STDERR_BYTES)}${timedOut}`.replace(/^\n/, ""),
-    exit_code: exitCodeOf(exit),
+    stdout: cleanOutput(stdout, room.stdout),
+    stderr: `${cleanOutput(stderr, room.stderr)}${timedOut}`.replace(/^\n/, ""),
+    exit_code: code,
   };
 }
 
 /** @throws INVALID_INPUT */
-function secondsOf(timeout: unknown = USUAL_SECONDS): number {
-  const seconds = secondsWithin(timeout, MAX_SECONDS);
-  if (seconds === undefined) throw invalidParameter("timeout", "must be a number above 0");
+function secondsOf(args: JsonObject, { timeout, units }: BashForm): number {
+  const given = args[timeout] ?? USUAL_SECONDS * units;
+  const seconds = typeof given === "number" ? secondsWithin(given / units, MAX_SECONDS) : undefined;
+  if (seconds === undefined) throw invalidParameter(timeout, "must be a number above 0");
   return seconds;
 }
 

@@ -8,9 +8,12 @@ import type { SessionPaths } from "./session-path.js";
 
 type Description = Pick<ProfileTool, "name" | "title" | "description" | "input" | "output">;
 
-/** Name, texts and schemas of a tool, with paths as the instance shows them. */
-export function describeTool(name: string, paths: SessionPaths): Description {
-  const { title, description, input, output } = loadOperationSchema(name, "profiles/everruns");
+/**
+ * Name, texts and schemas of a tool, with paths as the instance shows them.
+ * @param folder of its schema
+ */
+export function describeTool(name: string, paths: SessionPaths, folder = "everruns"): Description {
+  const { title, description, input, output } = loadOperationSchema(name, `profiles/${folder}`);
   const shown = (text: string): string =>
     text.replaceAll("/workspace/", `${paths.prefix}/`).replaceAll("/workspace", paths.prefix || "/");
   return { name, title, description: shown(description), input: withTexts(input, shown), output };

@@ -10,10 +10,11 @@ import { findOverlap, type Planned, sortByPosition } from "../../ops/editing/mat
 import { nearestLines } from "../../ops/editing/nearest-lines.js";
 import { occurrencesOf } from "../../ops/editing/text-search.js";
 import type { FileOutputs } from "../../schema/types.js";
+import { type EditArguments, gatherEdits, parseEdits, type RequestedEdit } from "./edit-arguments.js";
 import { reportEdit } from "./edit-diff.js";
-import { changeOptions, hashIn, type SessionCall } from "./files.js";
+import { changeOptions, hashIn, type SessionCall } from "./session-call.js";
 import { notTextToEdit } from "./texts.js";
-import { invalidParameter, isTold, missingParameter, toolFault } from "./tool-fault.js";
+import { isTold, toolFault } from "./tool-fault.js";
 
 /** Leading bytes in which a NUL marks a file as binary. */
 const NUL_WINDOW = 8192;
@@ -24,6 +25,13 @@ interface EditRequest {
   readonly path: string;
   readonly edits: readonly RequestedEdit[];
   readonly expected: string;
+  /** Edits of a file that has changed are applied where they still can be. */
+  readonly rebases: boolean;
+}
+
+/** The form of the tool in a variant. */
+export interface EditForm extends Pick<EditRequest, "rebases"> {
+  readonly isStrict: boolean;
 }
 
 /** An applied edit: the text it was planned on, and the operation's result. */
@@ -33,17 +41,24 @@ interface Made {
   readonly changes: readonly TextChange[];
 }
 
-export async function editFile(args: JsonObject, path: string, call: SessionCall): Promise<JsonObject> {
-  const request = { path, edits: parseEdits(parseEditArguments(args)), expected: String(args["expected_hash"]) };
+export async function editFile(
+  args: JsonObject,
+  path: string,
+  { form: { isStrict, rebases }, ...call }: SessionCall & { readonly form: EditForm },
+): Promise<JsonObject> {
+  const edits = (isStrict ? parseEdits : gatherEdits)(parseEditArguments(args));
+  const request = { path, edits, expected: String(args["expected_hash"]), rebases };
   const { output, file, changes } = await editWithRetries(request, call);
   const shown = call.paths.show(path);
   const hash = hashIn(output);
   const about = { path: shown, size_bytes: output.size };
   // A caller without read access learns nothing about the content.
   if (!file.mayRead || hash === undefined) return { ...about, applied_edits: changes.length };
+  const previous = hashText(file.sha256);
   return {
     ...about,
-    ...{ content_hash: hash, previous_content_hash: request.expected, applied_edits: changes.length },
+    ...{ content_hash: hash, previous_content_hash: previous, applied_edits: changes.length },
+    ...(isStrict ? {} : { rebased: previous !== request.expected }),
     ...reportEdit({ text: file.text, changes, path: shown, firstLine: output.firstChangedLine }, call.monotonicMs),
   };
 }
@@ -51,11 +66,11 @@ export async function editFile(args: JsonObject, path: string, call: SessionCall
 /** The tool's schema guarantees the types. */
 const parseEditArguments = (args: JsonObject): EditArguments => args as EditArguments;
 
-/** Retries after a concurrent change, so that the answer reflects the file's current state. */
+/** Retries after a concurrent change, so that the answer reflects the file's current state; nothing is rebased on one. */
 async function editWithRetries(request: EditRequest, call: SessionCall): Promise<Made> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await tryEdit(request, call);
+      return await tryEdit(attempt === 1 ? request : { ...request, rebases: false }, call);
     } catch (error) {
       const isRace = error instanceof FileAdapterError && error.code === "CONFLICT" && !isTold(error);
       if (!isRace) throw error;
@@ -69,8 +84,11 @@ async function tryEdit(request: EditRequest, call: SessionCall): Promise<Made> {
   const plan = async (file: EditedText): Promise<readonly TextChange[]> => {
     if (!isText(file.text)) throw toolFault("NOT_TEXT", notTextToEdit(shownPath(request, call)));
     const found = hashText(file.sha256);
-    if (found !== request.expected) throw staleFault(request, call, file.mayRead ? found : undefined);
-    const changes = await planEdits(request.edits, file);
+    // A hash that fits shows that the caller knows the content: without it, whether an edit fits would tell of it.
+    if (found !== request.expected && !(request.rebases && file.mayRead)) {
+      throw staleFault(request, call, file.mayRead ? found : undefined);
+    }
+    const changes = await planOn(found, file, { request, call });
     seen = { file, changes };
     return changes;
   };
@@ -82,15 +100,37 @@ async function tryEdit(request: EditRequest, call: SessionCall): Promise<Made> {
   return { output, ...seen };
 }
 
+/** @param found hash of the file @throws the faults of a plan, in a stale edit as conflicts */
+async function planOn(
+  found: string,
+  file: EditedText,
+  { request, call }: { readonly request: EditRequest; readonly call: SessionCall },
+): Promise<readonly TextChange[]> {
+  const { edits, expected } = request;
+  try {
+    return await planEdits(edits, file);
+  } catch (error) {
+    if (found === expected || !(error instanceof FileAdapterError) || !isTold(error)) throw error;
+    const change = `changed since the last read (expected ${shownHash(expected)}, found ${found})`;
+    const why = error.message.replace(/\.$/, "");
+    throw toolFault(
+      "CONFLICT",
+      `File '${shownPath(request, call)}' ${change} and the edits conflict with its current content: ${why}. Read the file again before editing.`,
+    );
+  }
+}
+
 /** @param found current hash; `undefined`: unknown, or hidden from the caller */
 function staleFault(request: EditRequest, call: SessionCall, found: string | undefined): FileAdapterError {
   const { expected } = request;
-  const hashes = `Expected ${escapeText(expected.slice(0, 100))}${found === undefined ? "" : `, found ${found}`}`;
+  const hashes = `Expected ${shownHash(expected)}${found === undefined ? "" : `, found ${found}`}`;
   return toolFault(
     "CONFLICT",
     `File '${shownPath(request, call)}' changed since the last read. ${hashes}. Read the file again before editing.`,
   );
 }
+
+const shownHash = (hash: string): string => escapeText(hash.slice(0, 100));
 
 const shownPath = ({ path }: EditRequest, { paths }: SessionCall): string => escapeText(paths.show(path));
 
@@ -98,56 +138,6 @@ function isText(text: string): boolean {
   const at = text.indexOf("\0");
   return at < 0 || at >= NUL_WINDOW || Buffer.byteLength(text.slice(0, at)) >= NUL_WINDOW;
 }
-
-// Validates the arguments of `edit_file`.
-
-/** One requested replacement. */
-interface RequestedEdit {
-  readonly oldText: string;
-  readonly newText: string;
-}
-
-/** Arguments of `edit_file`; types are checked by its schema. */
-interface EditArguments {
-  readonly old_text?: string;
-  readonly new_text?: string;
-  readonly edits?: readonly { readonly old_text?: string; readonly new_text?: string }[];
-}
-
-const MAX_EDITS = 100;
-
-/** @throws INVALID_INPUT for the first fault, in the order of the tool's description */
-export function parseEdits({ old_text: oldText, new_text: newText, edits }: EditArguments): readonly RequestedEdit[] {
-  const hasPair = oldText !== undefined || newText !== undefined;
-  if (edits !== undefined && hasPair) throw invalidEdits("Provide either old_text/new_text or edits, not both");
-  if (edits === undefined && !hasPair) throw invalidEdits("Provide old_text/new_text or a non-empty edits array");
-  if (edits?.length === 0) throw invalidEdits("edits must contain at least one replacement");
-  if (edits !== undefined) return parseBatch(edits);
-  if (oldText === undefined) throw missingParameter("old_text");
-  if (newText === undefined) throw missingParameter("new_text");
-  if (oldText === "") throw invalidEdits("old_text cannot be empty");
-  return [requireWellFormed({ oldText, newText }, "")];
-}
-
-function parseBatch(edits: NonNullable<EditArguments["edits"]>): readonly RequestedEdit[] {
-  if (edits.length > MAX_EDITS) throw invalidParameter("edits", `at most ${MAX_EDITS} replacements`);
-  return edits.map(({ old_text: oldText, new_text: newText }, index) => {
-    const which = `Edit ${index + 1}`;
-    if (oldText === undefined) throw invalidEdits(`${which} is missing old_text`);
-    if (newText === undefined) throw invalidEdits(`${which} is missing new_text`);
-    if (oldText === "") throw invalidEdits(`${which} has an empty old_text`);
-    return requireWellFormed({ oldText, newText }, `edits.${index}.`);
-  });
-}
-
-/** A lone surrogate could match half of a character, and cannot be encoded as UTF-8. */
-function requireWellFormed(edit: RequestedEdit, place: string): RequestedEdit {
-  if (!edit.oldText.isWellFormed()) throw invalidParameter(`${place}old_text`, "not well-formed Unicode");
-  if (!edit.newText.isWellFormed()) throw invalidParameter(`${place}new_text`, "not well-formed Unicode");
-  return edit;
-}
-
-const invalidEdits = (text: string) => toolFault("INVALID_INPUT", text);
 
 // Locates the replacements of `edit_file` in a text, across newline styles.
 

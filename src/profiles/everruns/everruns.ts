@@ -2,7 +2,6 @@
 
 import { ConfigError } from "../../config/errors.js";
 import { systemClock } from "../../core/clock.js";
-import type { JsonObject } from "../../core/ports/adapter.js";
 import { LOOKS } from "../../core/ports/operation.js";
 import {
   type BoundRoot,
@@ -12,23 +11,15 @@ import {
   renderJson,
   type SeedFile,
 } from "../profile.js";
-import { bashTool } from "./bash.js";
+import { BASH_050, bashTool, STRICT_BASH } from "./bash.js";
 import { describeTool } from "./describe-tool.js";
 import { editFile } from "./edit-file.js";
-import {
-  deleteFile,
-  grepFiles,
-  listDirectory,
-  readFile,
-  renderRead,
-  type Session,
-  type SessionCall,
-  statFile,
-  writeFile,
-} from "./files.js";
+import { deleteFile, grepFiles, listDirectory, readFile, renderRead, statFile, writeFile } from "./files.js";
 import { ReadonlyFiles } from "./readonly-files.js";
+import { CHANGES, contentIn, on, pathIn, type Session, textIn } from "./session-call.js";
 import { type SessionPaths, sessionPaths } from "./session-path.js";
 import { textOf } from "./texts.js";
+import { newTools } from "./variant-050.js";
 
 /** Target of the seed files. */
 interface SeedBed {
@@ -39,7 +30,7 @@ interface SeedBed {
 
 const ALIAS = "/workspace";
 
-/** Session files of Everruns (`session_file_system`): seven file tools in the strict variant, and a shell. */
+/** Session files of Everruns (`session_file_system`): seven file tools in the strict variant, ten in 0.50, and a shell. */
 export const everruns: Profile = {
   name: "everruns",
   description: "Everruns session files: read, write, edit, list, search, delete and stat.",
@@ -48,13 +39,14 @@ export const everruns: Profile = {
   links: "refuse",
   open(binding, { shell }) {
     const paths = pathsOf(binding);
-    requireStrict(binding);
+    const { isStrict, rebases } = variantOf(binding);
     const names = (binding.prefix ?? "").split("/").filter((name) => name !== "" && name !== ".");
     const files = new ReadonlyFiles(names.length);
+    const session = { paths, files, monotonicMs: systemClock.monotonicMs };
     return {
       tools: [
-        ...fileTools({ paths, files, monotonicMs: systemClock.monotonicMs }),
-        ...(shell === undefined ? [] : [bashTool({ paths, shell })]),
+        ...(isStrict ? strictTools(session) : newTools(session, rebases)),
+        ...(shell === undefined ? [] : [bashTool({ paths, shell, form: isStrict ? STRICT_BASH : BASH_050 })]),
       ],
       errorText: (error, call) => textOf(error, call, paths),
       errorValue: (text) => ({ error: text }),
@@ -72,12 +64,21 @@ function pathsOf({ alias = ALIAS }: ProfileBinding): SessionPaths {
   return paths;
 }
 
-/** @throws ConfigError for settings that only the other variant has */
-function requireStrict({ variant = "strict", onStale = "reject" }: ProfileBinding): void {
-  if (variant !== "strict")
-    throw invalidProfile(`Variant '${variant}' of profile 'everruns' is not supported: use 'strict'`);
-  if (onStale !== "reject")
-    throw invalidProfile(`onStale '${onStale}' of profile 'everruns' is not supported: use 'reject'`);
+/** Ways to treat an edit of a file that has changed, by variant; the first is the default. */
+const VARIANTS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["strict", ["reject"]],
+  ["0.50", ["rebase", "reject"]],
+]);
+
+/** @throws ConfigError for settings that there are not, or only in the other variant */
+function variantOf({ variant = "strict", onStale }: ProfileBinding): { isStrict: boolean; rebases: boolean } {
+  const ways = VARIANTS.get(variant);
+  const named = (values: Iterable<string>): string => [...values].map((value) => `'${value}'`).join(" or ");
+  if (ways === undefined)
+    throw invalidProfile(`Variant '${variant}' of profile 'everruns' is not supported: use ${named(VARIANTS.keys())}`);
+  if (onStale !== undefined && !ways.includes(onStale))
+    throw invalidProfile(`onStale '${onStale}' of profile 'everruns' is not supported: use ${named(ways)}`);
+  return { isStrict: variant === "strict", rebases: (onStale ?? ways[0]) === "rebase" };
 }
 
 const invalidProfile = (text: string): ConfigError => new ConfigError([text], 78);
@@ -95,11 +96,11 @@ async function seedFiles(seeds: readonly SeedFile[], { root, paths, files }: See
   }
 }
 
-// The seven file tools of the Everruns profile and their arguments.
+// The seven file tools of the strict variant and their arguments.
 
-const CHANGES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
+const STRICT_EDIT = { isStrict: true, rebases: false };
 
-const fileTools = (session: Session): readonly ProfileTool[] => [
+const strictTools = (session: Session): readonly ProfileTool[] => [
   {
     ...describeTool("read_file", session.paths),
     ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderRead },
@@ -115,7 +116,7 @@ const fileTools = (session: Session): readonly ProfileTool[] => [
     ...describeTool("edit_file", session.paths),
     ...{ annotations: CHANGES, ability: "crud/write", changes: true, render: renderJson },
     hidden: ["old_text", "new_text", "edits"],
-    run: (args, root) => editFile(args, pathIn(args, session), on(root, session)),
+    run: (args, root) => editFile(args, pathIn(args, session), { ...on(root, session), form: STRICT_EDIT }),
   },
   {
     ...describeTool("list_directory", session.paths),
@@ -143,18 +144,3 @@ const fileTools = (session: Session): readonly ProfileTool[] => [
     run: (args, root) => statFile(pathIn(args, session), on(root, session)),
   },
 ];
-
-const on = (root: BoundRoot, { paths, files, monotonicMs }: Session): SessionCall => ({
-  paths,
-  files,
-  monotonicMs,
-  root,
-});
-
-const textIn = (args: JsonObject, field: string): string => String(args[field] ?? "");
-
-/** Session path of a call; the session's root if the path is absent. */
-const pathIn = (args: JsonObject, { paths }: Session): string => paths.parse(textIn(args, "path"));
-
-const contentIn = (args: JsonObject): { readonly content: string } | { readonly bytes: string } =>
-  args["encoding"] === "base64" ? { bytes: textIn(args, "content") } : { content: textIn(args, "content") };

@@ -1,43 +1,18 @@
-// The Everruns tools that write, list, delete and stat files.
+// The Everruns tools that write, list, delete, stat and search files.
 
-import type { CallTerms } from "../../core/call/terms.js";
 import { isoTime } from "../../core/clock.js";
 import { adapterError } from "../../core/errors/errors.js";
 import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
 import { bySignature } from "../../ops/content/mime.js";
 import { lookAtImage } from "../../ops/rendering/image.js";
-import type { BoundRoot } from "../profile.js";
-import type { ReadonlyFiles } from "./readonly-files.js";
-import type { SessionPaths } from "./session-path.js";
+import { changeOptions, hashIn, LOOKING, type SessionCall } from "./session-call.js";
 import { pathMatcher } from "./session-path.js";
 import { toolFault } from "./tool-fault.js";
-
-/** Shared by the tools of one instance. */
-export interface Session {
-  readonly paths: SessionPaths;
-  readonly files: ReadonlyFiles;
-  monotonicMs(): number;
-}
-
-/** One tool call in a session. */
-export interface SessionCall extends Session {
-  readonly root: BoundRoot;
-}
+import { truncationOf } from "./windows.js";
 
 /** Entries per page, and maximum pages per answer. */
 const PAGE = 10_000;
 const MAX_PAGES = 10;
-
-const LOOKING: { readonly terms: CallTerms } = { terms: { details: true, isUtf8: true } };
-/** Terms of an operation that changes something. */
-export const changeOptions = ({ files }: Session): { readonly terms: CallTerms } =>
-  files.isEmpty ? LOOKING : { terms: { ...LOOKING.terms, ...files.terms } };
-
-/** Content hash in a result; `undefined` if the caller may not know it. */
-export const hashIn = (output: object): string | undefined => {
-  const { hash }: { hash?: unknown } = output;
-  return typeof hash === "string" ? hash : undefined;
-};
 
 const createdIn = (output: object): number | undefined => {
   const { created }: { created?: unknown } = output;
@@ -62,8 +37,38 @@ interface Listed {
   readonly is_readonly: boolean;
 }
 
-/** Symlinks are omitted, and so are entries whose names cannot appear in a path. */
 export async function listDirectory(path: string, call: SessionCall): Promise<JsonObject> {
+  const { entries, isCut } = await entriesOf(path, call);
+  const answer = { path: call.paths.show(path), entries, count: entries.length };
+  return isCut ? { ...answer, truncated: true } : answer;
+}
+
+/** A page of a directory, as the 0.50 tool answers it. */
+export async function listPage(
+  path: string,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  call: SessionCall,
+): Promise<JsonObject> {
+  const { entries: all, isCut } = await entriesOf(path, call);
+  const entries = all.slice(offset, offset + limit);
+  const end = offset + entries.length;
+  const next =
+    end < all.length && entries.length > 0 ? { tool: "list_directory", offset: end, item: "item" as const } : undefined;
+  const isShort = isCut || next !== undefined;
+  return {
+    ...{ path: call.paths.show(path), entries, count: entries.length, total_count: all.length, offset, limit },
+    truncation: truncationOf(
+      Buffer.byteLength(JSON.stringify(entries)),
+      isShort ? { reason: "item_cap", next } : undefined,
+    ),
+  };
+}
+
+/** All entries by path. Symlinks are omitted, and so are entries whose names cannot appear in a path. */
+async function entriesOf(
+  path: string,
+  call: SessionCall,
+): Promise<{ readonly entries: readonly Listed[]; readonly isCut: boolean }> {
   const entries: Listed[] = [];
   const { readOnly } = call.root;
   let isCut = true;
@@ -84,9 +89,7 @@ export async function listDirectory(path: string, call: SessionCall): Promise<Js
       });
     }
   }
-  const sorted = isAscending(entries) ? entries : sortedOnce(entries);
-  const answer = { path: call.paths.show(path), entries: sorted, count: sorted.length };
-  return isCut ? { ...answer, truncated: true } : answer;
+  return { entries: isAscending(entries) ? entries : sortedOnce(entries), isCut };
 }
 
 const isAscending = (entries: readonly Listed[]): boolean =>
@@ -157,13 +160,32 @@ export async function readFile(path: string, { root, paths }: SessionCall): Prom
   return { ...facts, content: `Image, ${fault}: ${mediaType}${sides}, ${size} bytes`, encoding: "text" };
 }
 
-/** Renders an image as an image: a model cannot read its base64 text. Its type is that of its content: hosts compare. */
+/**
+ * Renders an image as an image and a PDF as a PDF: a model cannot read their base64 text. Their type is that of their
+ * content: hosts compare.
+ */
 export function renderRead(result: unknown): Rendering {
-  const { image, ...value }: { readonly image?: { readonly base64: string; readonly media_type: string } } =
-    typeof result === "object" && result !== null ? result : {};
-  if (image === undefined) return { kind: "json", value, rest: {} };
-  const mime = bySignature(Buffer.from(image.base64.slice(0, 64), "base64")) ?? image.media_type;
-  return { kind: "json", value, rest: {}, image: { base64: image.base64, mime } };
+  const {
+    image,
+    document = image,
+    ...value
+  }: NativeAnswer = typeof result === "object" && result !== null ? result : {};
+  if (document === undefined) return { kind: "json", value, rest: {} };
+  const { base64, media_type: type } = document;
+  const mime = bySignature(Buffer.from(base64.slice(0, 64), "base64")) ?? type;
+  const uri = `file://${String(value.path).split("/").map(encodeURIComponent).join("/")}`;
+  return { kind: "json", value, rest: {}, blob: { base64, mime, uri } };
+}
+
+interface NativeContent {
+  readonly base64: string;
+  readonly media_type: string;
+}
+
+interface NativeAnswer {
+  readonly path?: string;
+  readonly image?: NativeContent;
+  readonly document?: NativeContent;
 }
 
 // The `grep_files` tool.
@@ -174,33 +196,59 @@ const MAX_TOTAL_BYTES = 5_242_880;
 /** Patterns without regex metacharacters are searched literally. */
 const PLAIN = /^[^\\^$.|?*+()[\]{}]{1,64}$/u;
 
-interface GrepArguments {
+/** A line that matches; context that a neighbour tells is not repeated. */
+export interface LineMatch {
+  /** As the caller sees it. */
+  readonly path: string;
+  readonly line_number: number;
+  readonly line: string;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+export interface LineWish {
   readonly pattern: string;
-  /** `""`: every file. */
-  readonly pathPattern: string;
+  /** Pattern of paths; empty: every file. */
+  readonly glob: string;
+  /** Beginning of the text for a glob that is none. */
+  readonly globFault?: string | undefined;
+  /** Lines of context. */
+  readonly before: number;
+  readonly after: number;
 }
 
 export async function grepFiles(
   path: string,
-  { pattern, pathPattern }: GrepArguments,
+  { pattern, pathPattern }: { readonly pattern: string; readonly pathPattern: string },
   call: SessionCall,
 ): Promise<JsonObject> {
+  const found = await findLines(path, { pattern, glob: pathPattern, before: 0, after: 0 }, call);
+  const matches = found.map(({ path: file, line_number, line }) => ({ path: file, line_number, line }));
+  return { pattern, matches, match_count: matches.length };
+}
+
+/** All matching lines below a session path, by path and line. */
+export async function findLines(
+  path: string,
+  { pattern, glob, globFault, before, after }: LineWish,
+  { root, files, paths }: SessionCall,
+): Promise<readonly LineMatch[]> {
   if (pattern.length > MAX_PATTERN_CHARS) throw toolFault("INVALID_PATTERN", "Regex pattern too long");
-  const isMeant = await pathMatcher(pathPattern, call.paths.prefix);
-  const { root, files, paths } = call;
+  const isMeant = pathMatcher(glob, paths.prefix, globFault);
   const wants = (segments: readonly string[]): boolean =>
     !segments.includes(".git") && isMeant(segments.slice(files.depth).join("/"));
+  const literal = PLAIN.test(pattern) ? { literal: true } : {};
+  const context = before + after === 0 ? {} : { before, after };
   const found = await root.invoke(
     "file:grep",
-    { path, pattern, maxFileBytes: MAX_FILE_BYTES, ...(PLAIN.test(pattern) ? { literal: true } : {}) },
+    { path, pattern, maxFileBytes: MAX_FILE_BYTES, ...literal, ...context },
     { terms: { search: { wants, maxTotalBytes: MAX_TOTAL_BYTES } } },
   );
   if (!found.complete) throw incomplete(found.reason);
-  const matches = (found.matches ?? []).map(({ path: file, line, text }) => ({
-    ...{ path: paths.show(`/${file}`), line_number: line, line: text },
+  const matches = (found.matches ?? []).map(({ path: file, line, text, before = [], after = [] }) => ({
+    ...{ path: paths.show(`/${file}`), line_number: line, line: text, before, after },
   }));
-  matches.sort((left, right) => order(left.path, right.path) || left.line_number - right.line_number);
-  return { pattern, matches, match_count: matches.length };
+  return matches.sort((left, right) => order(left.path, right.path) || left.line_number - right.line_number);
 }
 
 const order = (left: string, right: string): number => (left < right ? -1 : Number(left > right));

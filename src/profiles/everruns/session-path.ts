@@ -3,7 +3,7 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, pathEscapesRoot } from "../../core/errors/texts.js";
 import { isPlainPath } from "../../path/grammar.js";
-import { compileGlobs } from "../../search/globs.js";
+import { compileGlobs, type Globs } from "../../search/globs.js";
 import { toolFault } from "./tool-fault.js";
 
 /** Path syntax of one instance: below the alias, or from `/` without one. */
@@ -48,31 +48,45 @@ export function sessionPaths(alias: string | null): SessionPaths | undefined {
   };
 }
 
-// The `path_pattern` argument of `grep_files`.
+// Patterns of paths, in `path_pattern` and `glob`.
 
 const MAX_CHARS = 1000;
 
 /** Whether a file is selected. @param path session path without the leading slash */
-type PathMatcher = (path: string) => boolean;
+export type PathMatcher = (path: string) => boolean;
 
 /**
  * Compiles a `path_pattern`: a glob if it contains any of `* ? [ {`, otherwise a substring of the session path.
  * @param prefix the alias, or `""`
+ * @param fault beginning of the text for a glob that is none
  * @throws INVALID_PATTERN
  */
-export async function pathMatcher(pattern: string, prefix: string): Promise<PathMatcher> {
+export function pathMatcher(pattern: string, prefix: string, fault = "Invalid path pattern"): PathMatcher {
   if (pattern.length > MAX_CHARS) throw toolFault("INVALID_PATTERN", "Path pattern too long");
-  const isBehindAlias = prefix !== "" && (pattern === prefix || pattern.startsWith(`${prefix}/`));
-  const inside = isBehindAlias ? pattern.slice(prefix.length) : pattern;
+  const inside = withoutAlias(pattern, prefix);
   if (!/[*?[{]/.test(inside)) return (path) => `/${path}`.includes(inside);
-  const glob = globOf(inside);
+  const { globs } = compileGlob(pattern, prefix, fault);
+  return (path) => globs.matches(path, false);
+}
+
+/** A glob of session paths, compiled and as operations take it. @throws INVALID_PATTERN */
+export function compileGlob(
+  pattern: string,
+  prefix: string,
+  fault: string,
+): { readonly text: string; readonly globs: Globs } {
+  const text = globOf(withoutAlias(pattern, prefix));
   try {
-    const globs = compileGlobs(glob, "path_pattern");
-    return (path) => globs.matches(path, false);
+    return { text, globs: compileGlobs(text, "path_pattern") };
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
-    throw toolFault("INVALID_PATTERN", `Invalid path pattern: ${patternFault(error, glob)}`);
+    throw toolFault("INVALID_PATTERN", `${fault}: ${patternFault(error, text)}`);
   }
+}
+
+function withoutAlias(pattern: string, prefix: string): string {
+  const isBehindAlias = prefix !== "" && (pattern === prefix || pattern.startsWith(`${prefix}/`));
+  return isBehindAlias ? pattern.slice(prefix.length) : pattern;
 }
 
 /** A pattern with a slash starts at the top of the session, one without matches names at any depth. */

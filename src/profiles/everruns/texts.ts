@@ -13,9 +13,12 @@ import { patternFault } from "./session-path.js";
 import { isTold } from "./tool-fault.js";
 
 /** Read-only tools: a failure is never due to a read-only file. */
-const LOOKING: ReadonlySet<string> = new Set(["read_file", "list_directory", "grep_files", "stat_file"]);
+const LOOKING: ReadonlySet<string> = new Set([
+  ...["read_file", "read_many_files", "list_directory", "stat_file"],
+  ...["glob", "grep", "grep_files"],
+]);
 /** Tools whose path names a directory. */
-const ON_DIRECTORIES: ReadonlySet<string> = new Set(["list_directory", "grep_files"]);
+const ON_DIRECTORIES: ReadonlySet<string> = new Set(["list_directory", "glob", "grep", "grep_files"]);
 
 type Text = (p: string, failed: FailedCall) => string;
 
@@ -61,7 +64,7 @@ export function textOf(error: FileAdapterError, failed: FailedCall, paths: Sessi
     case "CAPABILITY_DENIED":
       return denial(data["required"]);
     case "INVALID_INPUT":
-      return invalid(message, String(data["pointer"] ?? ""));
+      return outOfBounds(failed, String(data["pointer"] ?? "")) ?? invalid(message, String(data["pointer"] ?? ""));
     case "INVALID_PATTERN":
       return `Invalid regex pattern: ${patternFault(error, argument(failed, "pattern"))}`;
     case "INVALID_PATH":
@@ -88,9 +91,24 @@ function argument({ args }: FailedCall, name: string): string {
 }
 
 function tooLarge(tool: string, { limit }: FileAdapterError["data"]): string {
-  if (tool === "grep_files") return `Grep scan exceeds maximum total size of ${limit} bytes`;
+  if (tool === "grep" || tool === "grep_files") return `Grep scan exceeds maximum total size of ${limit} bytes`;
   const what = tool === "read_file" || tool === "edit_file" ? "File" : "Content";
   return `${what} exceeds the size limit of ${limit} bytes`;
+}
+
+export const PATHS_FAULT = "Parameter `paths` must contain between 2 and 10 paths";
+
+/** Text of the 0.50 tools for an argument out of its bounds. @param pointer JSON pointer of the field */
+function outOfBounds({ args }: FailedCall, pointer: string): string | undefined {
+  const [, name = "", index] = pointer.split("/");
+  const value = fieldsOf(args)[name];
+  if (name === "limit" && typeof value === "number" && value < 1) return "limit must be greater than 0";
+  if (/^(?:before|after)_context$/.test(name)) {
+    const isLarge = Number.isInteger(value) && Number(value) > 0;
+    return isLarge ? `${name} must not exceed 20` : `${name} must be a non-negative integer`;
+  }
+  if (name !== "paths" || !Array.isArray(value)) return undefined;
+  return index === undefined ? PATHS_FAULT : `Parameter \`paths[${index}]\` must be a string`;
 }
 
 /** @param pointer JSON pointer of the field */

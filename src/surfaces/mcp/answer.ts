@@ -47,8 +47,8 @@ export function answer(
   // Some hosts refuse an empty text, and a model would not know what it means: the note stands alone then.
   const isEmpty = rendering.kind === "text" && rendering.text === "" && tool.isVerbatim !== true;
   const content = isEmpty ? [] : [body(rendering)];
-  if (rendering.kind === "json" && rendering.image !== undefined) {
-    content.push({ type: "image", data: rendering.image.base64, mimeType: rendering.image.mime });
+  if (rendering.kind === "json" && rendering.blob !== undefined) {
+    content.push(body({ kind: "blob", ...rendering.blob, rest: {} }));
   }
   const note = rendering.note ?? (isEmpty ? "Nothing" : undefined);
   if (note !== undefined) content.push(text(note));

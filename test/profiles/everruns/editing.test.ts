@@ -184,7 +184,7 @@ describe("a writer that comes between the look and the change", () => {
   });
 });
 
-test("there is no other variant", async () => {
+test("there are two variants, and one of them rebases", async () => {
   const { createFileAdapter } = await import("../../../src/index.js");
   const adapter = await createFileAdapter({ roots: { r: { temp: true } } });
   try {
@@ -193,6 +193,10 @@ test("there is no other variant", async () => {
     expect(bind({ onStale: "rebase" })).toThrow(
       "onStale 'rebase' of profile 'everruns' is not supported: use 'reject'",
     );
+    expect(bind({ variant: "0.50", onStale: "merge" })).toThrow("is not supported: use 'rebase' or 'reject'");
+    for (const onStale of ["rebase", "reject", undefined]) {
+      expect(bind({ variant: "0.50", ...(onStale && { onStale }) })).not.toThrow();
+    }
     expect(bind({ alias: "workspace" })).toThrow("'alias' of profile 'everruns' must be null or an absolute path");
     expect(bind({ root: "none" })).toThrow("does not exist");
     expect(bind({ variant: "strict", onStale: "reject", alias: "/home" })).not.toThrow();

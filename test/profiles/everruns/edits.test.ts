@@ -3,8 +3,9 @@ import fc from "fast-check";
 import type { EditedText, TextChange } from "../../../src/core/call/terms.js";
 import { linesAt, withTerminator } from "../../../src/ops/content/terminators.js";
 import { applyReplacements, firstDifference } from "../../../src/ops/editing/match.js";
+import { gatherEdits, parseEdits } from "../../../src/profiles/everruns/edit-arguments.js";
 import { normaliseLineEnds, reportEdit } from "../../../src/profiles/everruns/edit-diff.js";
-import { parseEdits, planEdits, shownText } from "../../../src/profiles/everruns/edit-file.js";
+import { planEdits, shownText } from "../../../src/profiles/everruns/edit-file.js";
 import { failureOf } from "../../ops/ground.js";
 
 const inFile = (text: string, mayRead = true): EditedText => ({
@@ -39,6 +40,52 @@ describe("what is asked for", () => {
     [{ edits: Array.from({ length: 101 }, () => edit) }, "Invalid parameter edits: at most 100 replacements"],
   ])("%j is refused", async (given, message) => {
     const failure = await failureOf(Promise.resolve().then(() => parseEdits(given)));
+    expect(failure).toMatchObject({ code: "INVALID_INPUT", message });
+  });
+
+  test.each([
+    [{ ...edit }, [["a", "b"]]],
+    [
+      { ...edit, edits: [{ old_text: "c", new_text: "" }, edit] },
+      [
+        ["a", "b"],
+        ["c", ""],
+      ],
+    ],
+    [
+      { edits: [edit, { old_text: "", new_text: "" }, edit, { ...edit, new_text: "c" }] },
+      [
+        ["a", "b"],
+        ["a", "c"],
+      ],
+    ],
+    [{ old_text: "", new_text: "", edits: [edit] }, [["a", "b"]]],
+    [{ old_text: "", edits: [edit] }, [["a", "b"]]],
+  ] as const)("0.50 takes %j: a pair first, no duplicates, no empty pairs", (given, expected) => {
+    expect(gatherEdits(given)).toEqual(pairs(expected));
+  });
+
+  const NONE = "edit_file requires a non-empty edits[] array; each entry needs old_text and new_text";
+  test.each([
+    [{}, NONE],
+    [{ edits: [] }, NONE],
+    [{ old_text: "", new_text: "", edits: [{ old_text: "", new_text: "" }] }, NONE],
+    [{ old_text: "", new_text: "b" }, "old_text cannot be empty"],
+    [{ old_text: "a" }, "Missing required parameter: new_text"],
+    [
+      {
+        edits: [
+          { old_text: "", new_text: "" },
+          { old_text: "", new_text: "b" },
+        ],
+      },
+      "Edit 2 has an empty old_text",
+    ],
+    [{ edits: [{ new_text: "b" }] }, "Edit 1 is missing old_text"],
+    [{ edits: [{ ...edit, new_text: "\ud800" }] }, "Invalid parameter edits.0.new_text: not well-formed Unicode"],
+    [{ edits: Array.from({ length: 101 }, () => edit) }, "Invalid parameter edits: at most 100 replacements"],
+  ])("0.50 refuses %j", async (given, message) => {
+    const failure = await failureOf(Promise.resolve().then(() => gatherEdits(given)));
     expect(failure).toMatchObject({ code: "INVALID_INPUT", message });
   });
 

@@ -25,12 +25,12 @@ describe("path_pattern", () => {
     ["/workspace/", FILES],
     ["/workspacefoo", []],
   ])("%j takes %j", async (pattern, expected) => {
-    const matches = await pathMatcher(pattern, "/workspace");
+    const matches = pathMatcher(pattern, "/workspace");
     expect(FILES.filter(matches)).toEqual(expected);
   });
 
   test("without an alias `/workspace` is a name like others", async () => {
-    expect(FILES.filter(await pathMatcher("/workspace", ""))).toEqual([]);
+    expect(FILES.filter(pathMatcher("/workspace", ""))).toEqual([]);
   });
 
   test.each([
@@ -39,6 +39,9 @@ describe("path_pattern", () => {
     ["x".repeat(1001), "Path pattern too long"],
     [`${"x".repeat(1000)}*`, "Path pattern too long"],
   ])("%j is refused", async (pattern, message) => {
-    expect(await failureOf(pathMatcher(pattern, "/workspace"))).toMatchObject({ code: "INVALID_PATTERN", message });
+    expect(await failureOf(Promise.resolve().then(() => pathMatcher(pattern, "/workspace")))).toMatchObject({
+      code: "INVALID_PATTERN",
+      message,
+    });
   });
 });

@@ -1,0 +1,92 @@
+// The ten file tools of variant 0.50 and their arguments.
+
+import type { JsonObject } from "../../core/ports/adapter.js";
+import { LOOKS } from "../../core/ports/operation.js";
+import { type ProfileTool, renderJson } from "../profile.js";
+import { describeTool } from "./describe-tool.js";
+import { editFile } from "./edit-file.js";
+import { deleteFile, listPage, renderRead, statFile, writeFile } from "./files.js";
+import { type ReadWish, readMany, readWindow } from "./reading.js";
+import { globFiles, searchFiles } from "./searching.js";
+import { CHANGES, contentIn, numberIn, on, pathIn, type Session, type SessionCall, textIn } from "./session-call.js";
+
+const FOLDER = "everruns-0.50";
+const USUAL_LIMIT = 200;
+const MAX_LIMIT = 1000;
+
+type Run = (args: JsonObject, call: SessionCall) => Promise<JsonObject>;
+
+/** @param rebases edits of a file that has changed are applied where they still can be */
+export function newTools(session: Session, rebases: boolean): readonly ProfileTool[] {
+  /** A tool that reads. */
+  const looking = (name: string, run: Run): ProfileTool => ({
+    ...describeTool(name, session.paths, FOLDER),
+    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
+    run: (args, root) => run(args, on(root, session)),
+  });
+  const form = { isStrict: false, rebases };
+  return [
+    {
+      ...looking("read_file", (args, call) => readWindow(pathIn(args, session), readWishIn(args), call)),
+      render: renderRead,
+    },
+    looking("read_many_files", (args, call) => readMany(pathsIn(args), readWishIn(args), call)),
+    {
+      ...describeTool("write_file", session.paths),
+      annotations: { ...CHANGES, idempotentHint: true },
+      ...{ ability: "crud/write", changes: true, hidden: ["content"] },
+      run: async (args, root) => ({
+        ...(await writeFile(pathIn(args, session), contentIn(args), on(root, session))),
+        // The system that is imitated tells no overwrite apart.
+        created: true,
+      }),
+    },
+    {
+      ...describeTool("edit_file", session.paths, FOLDER),
+      ...{ annotations: CHANGES, ability: "crud/write", changes: true, render: renderJson },
+      hidden: ["old_text", "new_text", "edits"],
+      run: (args, root) => editFile(args, pathIn(args, session), { ...on(root, session), form }),
+    },
+    looking("glob", (args, call) => globFiles(textIn(args, "pattern"), limitIn(args), call)),
+    looking("grep", (args, call) => searchFiles({ ...searchIn(args, "grep", "glob"), path: "/" }, call)),
+    looking("list_directory", (args, call) =>
+      listPage(pathIn(args, session), { offset: numberIn(args, "offset", 0), limit: limitIn(args) }, call),
+    ),
+    looking("grep_files", (args, call) =>
+      searchFiles({ ...searchIn(args, "grep_files", "path_pattern"), path: pathIn(args, session) }, call),
+    ),
+    {
+      ...describeTool("delete_file", session.paths),
+      ...{ annotations: CHANGES, ability: "crud/delete", changes: true },
+      run: (args, root) => deleteFile(pathIn(args, session), args["recursive"] === true, on(root, session)),
+    },
+    {
+      ...describeTool("stat_file", session.paths),
+      ...{ annotations: LOOKS, ability: "crud/read", changes: false },
+      run: (args, root) => statFile(pathIn(args, session), on(root, session)),
+    },
+  ];
+}
+
+const readWishIn = (args: JsonObject): ReadWish => {
+  const { offset, limit }: { offset?: unknown; limit?: unknown } = args;
+  return {
+    offset: offset === undefined ? undefined : Number(offset),
+    limit: limit === undefined ? undefined : Number(limit),
+  };
+};
+
+/** The tool's schema guarantees the type. */
+const pathsIn = (args: JsonObject): readonly string[] => args["paths"] as readonly string[];
+
+const limitIn = (args: JsonObject): number => Math.min(numberIn(args, "limit", USUAL_LIMIT), MAX_LIMIT);
+
+/** @param glob name of the argument that selects files */
+const searchIn = (args: JsonObject, tool: string, glob: string) => ({
+  ...{ tool, pattern: textIn(args, "pattern"), glob: textIn(args, glob) },
+  globFault: glob === "glob" ? "Invalid glob" : undefined,
+  before: numberIn(args, "before_context", 0),
+  after: numberIn(args, "after_context", 0),
+  offset: numberIn(args, "offset", 0),
+  limit: limitIn(args),
+});
