@@ -36,6 +36,7 @@ export function describe(adapter: string, { operation, schema }: RegisteredOpera
     title: schema.title,
     description: schema.description,
     ability: operation.ability,
+    ...(operation.also === undefined ? {} : { also: operation.also }),
     changes: operation.changes,
     annotations: operation.annotations,
     input: schema.input,

@@ -8,6 +8,7 @@ import type { Authority, View, Winner } from "./authority.js";
 import { type CapsList, combineCaps } from "./caps-list.js";
 import { capabilityDenied, type DenialReason } from "./denial.js";
 import { covers, type Grant, type Need, type Scheme, wordsOf } from "./grant.js";
+import { scopesFor } from "./scopes.js";
 
 /** Most grants in a denial, and hence the most that are computed for it. */
 const MAX_SHOWN = 20;
@@ -176,7 +177,12 @@ export class Authoriser {
     const { grants, truncated } = this.held();
     const source =
       authority.bearsProofs || authority.fault !== undefined ? ("proofs" as const) : ("authority" as const);
-    const reasons = why.isOthers ? (["issuer_not_owner"] as const) : this.#reasons(proofs.reasons, capsRefuse);
+    const scope = capsRefuse && !isByAuthority && !why.isPathPolicy ? this.#missingScope(need, ability) : undefined;
+    const reasons = why.isOthers
+      ? (["issuer_not_owner"] as const)
+      : scope === undefined
+        ? this.#reasons(proofs.reasons, capsRefuse)
+        : (["missing_scope"] as const);
     const remedy = capsRefuse || why.isPathPolicy || why.isOthers ? undefined : this.#remedy(root, as);
     return capabilityDenied({
       operation: this.#operation,
@@ -191,7 +197,15 @@ export class Authoriser {
       ...(remedy === undefined ? {} : { remedy }),
       ...(why.isOthers ? { ending: OWNER_MUST_SIGN } : {}),
       ...(why.isBound ? { ending: NOT_PASSED_ON } : {}),
+      ...(scope === undefined ? {} : { ending: `Sign in again, with the scope ${scope}.` }),
     });
+  }
+
+  /** The scope that would cover a need, where nothing else is missing. */
+  #missingScope(need: Need, ability: string): string | undefined {
+    const others = this.#caps.filter(({ isOfScopes }) => isOfScopes !== true);
+    const isCovered = others.every(({ grants }) => grants.some((grant) => covers(grant, need)));
+    return isCovered && others.length < this.#caps.length ? scopesFor([ability])[0] : undefined;
   }
 
   #reasons(ofProofs: readonly DenialReason[], capsRefuse: boolean): readonly DenialReason[] {

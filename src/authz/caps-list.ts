@@ -11,6 +11,8 @@ export interface CapsList {
   readonly grants: readonly Grant[];
   /** The whole list is invalid and grants nothing. */
   readonly fault?: "malformed" | "too_large";
+  /** What the scopes of a token stand for: its bearer can ask for more of them. */
+  readonly isOfScopes?: true;
 }
 
 /**
@@ -32,6 +34,7 @@ export const capsOf = ({ caps, callCaps, within, access }: SurfaceContext): read
   readCaps(caps),
   readCaps(callCaps),
   ...(access?.caps ?? []).map(readCaps),
+  access?.scopes && { grants: readCaps(access.scopes)?.grants ?? [], isOfScopes: true },
   within && { grants: within.map(grantWithin) },
 ];
 

@@ -7,7 +7,7 @@ import type { TokenFault } from "../ucan/token/fault.js";
 import { type Grant, printResource, SCHEME, type Scheme } from "./grant.js";
 
 /** Reasons for a denial; a closed set. */
-export type DenialReason = TokenFault | "not_covered" | "ambiguous_caller";
+export type DenialReason = TokenFault | "not_covered" | "ambiguous_caller" | "missing_scope";
 
 export interface Denial {
   readonly operation: string;

@@ -26,6 +26,13 @@ export function isLoopbackHost(hostname: string): boolean {
   return bare.toLowerCase() === "localhost" || isLoopbackAddress(bare);
 }
 
+/** Whether what a URL leads to cannot be read or changed on the way: HTTPS, or this machine. */
+export function isSafeUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
+}
+
 /** Where programs of this machine reach a listener, whatever name a proxy gives to it. */
 export function localUrl({ hostname }: Pick<Reach, "hostname">, port: number): string {
   const bare = bareHost(hostname);
@@ -58,11 +65,17 @@ const isProxied = ({ baseUrl, hosts = [], trustProxy }: Reach): boolean =>
   [...hosts, ...(baseUrl === undefined ? [] : [new URL(baseUrl).hostname])].some((name) => !isLoopbackHost(name));
 
 /**
- * Why a venue must not listen with this config: off loopback, `auth.public.enabled` must be set explicitly.
+ * Why a venue must not listen with this config: off loopback, `auth.public.enabled` must be set explicitly, and clients that sign
+ * in elsewhere need an address for which their tokens are.
  *
  * @returns the problem; `undefined` if there is none
  */
 export function checkListener(config: Reach & Pick<VenueConfig, "auth">): string | undefined {
+  const { auth, baseUrl } = config;
+  const isSafe = baseUrl === undefined ? listensOnLoopback(config) : isSafeUrl(baseUrl);
+  if (auth.issuers.length > 0 && !isSafe) {
+    return "Refusing to start: auth.issuers needs a baseUrl by https:// (or a loopback one), since tokens are for that address.";
+  }
   if (config.auth.public.enabled !== undefined || isLoopbackListener(config)) return undefined;
   const reason = isProxied(config)
     ? "this venue is reachable from outside"

@@ -36,6 +36,8 @@ export type AuthConfig = VenueConfig["auth"];
 export type DidGrant = AuthConfig["grants"][number];
 /** A pre-shared bearer token, for clients that cannot sign. Exactly one member of `token` is set. */
 export type StaticTokenConfig = AuthConfig["tokens"][number];
+/** An outside issuer of JWTs. */
+export type IssuerConfig = AuthConfig["issuers"][number];
 /** Verification rules for UCANs. */
 export type UcanConfig = AuthConfig["ucan"];
 /** Configuration of the MCP surface. */

@@ -11,6 +11,7 @@ export const copy: Operation<CopyInput, CopyOutput> = {
   name: "copy",
   on: "places",
   ability: "crud/write",
+  also: ["crud/read"],
   changes: true,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   check: checkTwoPlaces,

@@ -13,6 +13,7 @@ export const move: Operation<MoveInput, MoveOutput> = {
   name: "move",
   on: "places",
   ability: "crud/write",
+  also: ["crud/read", "crud/delete"],
   changes: true,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   check: checkTwoPlaces,

@@ -17,6 +17,7 @@ export const restore: Operation<RestoreInput, RestoreOutput> = {
   name: "restore",
   on: "places",
   ability: "crud/write",
+  also: ["crud/read"],
   changes: true,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   check(input) {

@@ -1507,9 +1507,34 @@ export interface VenueConfigInput {
       readonly allowNoExpiry?: boolean;
       /** Whether UCANs of old Java venues, which state no version, are taken. */
       readonly acceptUnversionedCovia?: boolean;
-      /** Revocation list, which must exist: one id of a token, or DID, a line; # begins a comment. */
+      /** Revocation list, which must exist: one id of a token, DID, or jti:<jti>, a line; # begins a comment. */
       readonly revocations?: string;
     };
+    /** Outside issuers (OAuth 2.1, OpenID Connect) whose JWTs are taken as bearer tokens; a reload changes them. */
+    readonly issuers?: readonly {
+      /** Its URL, exactly as its tokens say it in iss. */
+      readonly issuer: string;
+      /** What aud must name one of. */
+      readonly audience?: readonly string[];
+      /** URL of its keys (JWKS). */
+      readonly jwks?: string;
+      /** Algorithms that its signatures may be made by. */
+      readonly algorithms?: readonly ("ES256" | "EdDSA" | "Ed25519" | "RS256" | "PS256")[];
+      /** Claims that each token must have, whatever they say. */
+      readonly requiredClaims?: readonly string[];
+      /** Which tokens give what. */
+      readonly map: readonly {
+        /** Claims, each with its text, or a text in its list. */
+        readonly when: Readonly<Record<string, string>>;
+        /** What the bearer may do. */
+        readonly caps: readonly {
+          /** file://<root>/<path>; covers everything below. */
+          readonly with: string;
+          /** crud/read, crud/write, crud/delete, crud, exec/run or *. */
+          readonly can: string;
+        }[];
+      }[];
+    }[];
     /** Seconds by which the clock of who signed a token may be off. */
     readonly clockSkew?: number;
     /** Seconds an identity token may be valid at most. */
@@ -1970,6 +1995,20 @@ export interface VenueConfigChecked {
       readonly acceptUnversionedCovia: boolean;
       readonly revocations?: string;
     };
+    readonly issuers: readonly {
+      readonly issuer: string;
+      readonly audience?: readonly string[];
+      readonly jwks?: string;
+      readonly algorithms?: readonly ("ES256" | "EdDSA" | "Ed25519" | "RS256" | "PS256")[];
+      readonly requiredClaims?: readonly string[];
+      readonly map: readonly {
+        readonly when: Readonly<Record<string, string>>;
+        readonly caps: readonly {
+          readonly with: string;
+          readonly can: string;
+        }[];
+      }[];
+    }[];
     readonly clockSkew: number;
     readonly maxIdentityLifetime: number;
     readonly acceptUnboundIdentity?: boolean;

@@ -47,6 +47,8 @@ export interface VenueHostOptions {
   /** Not owned. Operations are registered as assets too. */
   readonly assets: VenueAssets;
   readonly authenticate: Authenticate;
+  /** Absent: no tokens of outside issuers are taken. */
+  readonly authorizationServers?: (() => readonly string[]) | undefined;
   /** Absent: credentials last as long as the process. */
   readonly stillHolds?: ((caller: Caller) => boolean) | undefined;
   /** Absent: UCANs sent with a call do not name its caller. */
@@ -201,6 +203,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     publicAccess: http.publicAccess,
     publicCaller: { did: publicDid(did), authentication: "public", isOperator: false },
     authenticate: options.authenticate,
+    authorizationServers: options.authorizationServers ?? (() => []),
     stillHolds: options.stillHolds ?? (() => true),
     nameCaller: options.nameCaller ?? ((caller) => caller),
     hosts: http.hosts ?? [],
@@ -227,7 +230,8 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
       const found = catalogue.resolve(reference);
       if (found === undefined) return undefined;
       const { operation, asset } = found;
-      const base = { name: operation.metadata.name, listing: operation.listing };
+      const { name: dispatched, ability, also = [] } = operation.metadata;
+      const base = { name: dispatched, listing: operation.listing, abilities: [ability, ...also] };
       return asset === undefined ? base : { ...base, asset };
     },
     submit: venue.submit,

@@ -6,6 +6,10 @@ import { configProblems, venueProblems } from "./problems.js";
 const PLACES: readonly [string, (...entries: unknown[]) => object][] = [
   ["auth.public.caps", (...caps) => ({ auth: { public: { caps } } })],
   ["auth.grants", (...caps) => ({ auth: { grants: caps.map(withDid) } })],
+  [
+    "auth.issuers[0].map[0].caps",
+    (...caps) => ({ auth: { issuers: [{ issuer: "https://i.example", map: [{ when: {}, caps }] }] } }),
+  ],
   ["auth.tokens[0].caps", (...caps) => ({ auth: { tokens: [{ name: "ci", token: { env: "CI" }, caps }] } })],
 ];
 

@@ -74,6 +74,24 @@ describe("a venue that listens", () => {
     );
   });
 
+  const issuers = [{ issuer: "https://sso.example.com", map: [{ when: {}, caps: [] }] }];
+  const auth = { public: { enabled: false }, issuers };
+  test.each<VenueConfigInput>([{ hostname: "0.0.0.0" }, { baseUrl: "http://files.example.com" }])(
+    "on %j is refused with issuers: a token would be for an address that anybody on the way can take",
+    (value) => {
+      expect(check({ ...value, auth })).toBe(
+        "Refusing to start: auth.issuers needs a baseUrl by https:// (or a loopback one), since tokens are for that address.",
+      );
+      expect(check({ ...value, auth: { public: { enabled: false } } })).toBeUndefined();
+    },
+  );
+  test.each<VenueConfigInput>([
+    {},
+    { listen: { socket: "s" } },
+    { baseUrl: "http://[::1]:80/a" },
+    { hostname: "0.0.0.0", baseUrl: "https://files.example.com" },
+  ])("on %j may have issuers", (value) => expect(check({ ...value, auth })).toBeUndefined());
+
   test.each([true, false])("anywhere is fine with auth.public.enabled: %s", (enabled) => {
     const auth = { public: { enabled } };
     expect(check({ hostname: "0.0.0.0", auth })).toBeUndefined();

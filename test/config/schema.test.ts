@@ -33,7 +33,10 @@ function usedPaths(value: unknown, prefix: readonly string[] = []): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => usedPaths(item, prefix));
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, member]) => {
-    const path = [...prefix, ["file.roots", "profiles"].includes(prefix.join(".")) ? "*" : key];
+    const path = [
+      ...prefix,
+      ["file.roots", "profiles", "auth.issuers.map.when"].includes(prefix.join(".")) ? "*" : key,
+    ];
     return [path.join("."), ...usedPaths(member, path)];
   });
 }
@@ -47,7 +50,7 @@ const documented = [...new Set(keyPaths({ $ref: "#/$defs/venue" }).map((path) =>
 describe("config.example.json5", () => {
   const text = readFileSync(EXAMPLE, "utf8");
   const all: string = text
-    .replace(/^(\s*)\/\/ ("?\$?\w+"?: .+,|\{ (?:name|did): .+,)$/gm, "$1$2")
+    .replace(/^(\s*)\/\/ ("?\$?\w+"?: .+,|\{ (?:name|did|issuer): .+,)$/gm, "$1$2")
     .replace(/<64 hex digits>/g, "ab".repeat(32))
     .replace(/<the rest of [^>]+>/g, "x");
   const everything = parseObject(all.replace('content: "memory"', 'content: "file"'));
@@ -178,6 +181,8 @@ describe("schemas/config.json", () => {
         ...under("auth", "localToken", "clockSkew", "maxIdentityLifetime", "acceptUnboundIdentity"),
         ...under("auth.public", "enabled", "caps", "caps.with", "caps.can"),
         ...under("auth.grants", "did", "with", "can"),
+        ...under("auth.issuers", "issuer", "audience", "jwks", "algorithms", "requiredClaims", "map"),
+        ...["map.when", "map.when.*", "map.caps", "map.caps.with", "map.caps.can"].map((key) => `auth.issuers.${key}`),
         ...under("auth.ucan", "maxLifetime", "allowNoExpiry", "acceptUnversionedCovia", "revocations"),
         ...under("auth.tokens", "name", "did", "caps", "caps.with", "caps.can"),
         ...under("auth.tokens.token", "env", "file", "sha256"),
@@ -263,6 +268,13 @@ describe("schemas/config.json", () => {
       did: mostly("did:web:a"),
       caps,
     });
+    const issuer = whole({
+      issuer: mostly("https://i.example/a", "http://[::1]:80"),
+      audience: orJunk(fc.array(mostly("a"), { maxLength: 2 })),
+      jwks: mostly("https://i.example/jwks"),
+      algorithms: orJunk(fc.array(mostly("ES256", "PS256"), { maxLength: 2 })),
+      map: orJunk(fc.array(whole({ when: mostly({}, { a: "b" }), caps }), { maxLength: 2 })),
+    });
     const venue = some({
       name: mostly("a"),
       hostname: mostly("::1"),
@@ -281,6 +293,7 @@ describe("schemas/config.json", () => {
         localToken: mostly(true),
         tokens: orJunk(fc.array(token, { maxLength: 1 })),
         grants: orJunk(fc.array(grant, { maxLength: 2 })),
+        issuers: orJunk(fc.array(issuer, { maxLength: 1 })),
         ucan: some({
           maxLifetime: mostly(1, 3_155_760_000),
           allowNoExpiry: mostly(true),

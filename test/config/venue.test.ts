@@ -19,6 +19,7 @@ describe("an empty config", () => {
         public: {},
         tokens: [],
         grants: [],
+        issuers: [],
         ucan: { maxLifetime: 31_622_400, allowNoExpiry: false, acceptUnversionedCovia: false },
         clockSkew: 30,
         maxIdentityLifetime: 3600,
@@ -114,6 +115,19 @@ describe("a full config", () => {
       grants: [
         { did: `did:key:z6Mk${"g".repeat(44)}`, with: "file://", can: "crud/read" },
         { did: "did:web:b.example", with: "file://tmp/in/", can: "crud/write" },
+      ],
+      issuers: [
+        {
+          issuer: "https://sso.example.com/",
+          audience: ["api://files"],
+          jwks: "http://127.0.0.1:1/keys",
+          algorithms: ["ES256"],
+          requiredClaims: ["client_id"],
+          map: [
+            { when: {}, caps: [] },
+            { when: { email: "a@b.example" }, caps: [{ with: "file://docs/", can: "crud/read" }] },
+          ],
+        },
       ],
       ucan: { maxLifetime: 1, allowNoExpiry: true, acceptUnversionedCovia: true, revocations: "/revoked" },
       clockSkew: 0,
@@ -352,6 +366,7 @@ describe("a wrong value is named with its key and what was expected", () => {
     ["auth.tokens", {}, "an array, not an object"],
     ["auth.grants", { did: "did:web:a" }, "an array, not an object"],
     ["auth.grants", null, "an array, not null"],
+    ["auth.issuers", {}, "an array, not an object"],
     ["auth.ucan", true, "an object, not true"],
     ["auth.ucan.maxLifetime", 0, `${fromTo(1, 3_155_760_000)}, not 0`],
     ["auth.ucan.maxLifetime", -1, `${fromTo(1, 3_155_760_000)}, not -1`],

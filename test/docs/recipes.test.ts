@@ -10,8 +10,8 @@ const page = readPage("recipes.md");
 const recipes = page.split(/^## /m).slice(1);
 
 describe("the page of recipes", () => {
-  test("has fifteen, each with something to paste or a program", () => {
-    expect(recipes.length).toBe(15);
+  test("has sixteen, each with something to paste or a program", () => {
+    expect(recipes.length).toBe(16);
     for (const text of recipes) expect(text).toMatch(/```|\.\.\/examples\/[\w-]+\.mjs/);
   });
 

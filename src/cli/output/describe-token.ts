@@ -57,6 +57,7 @@ const REASONS: Readonly<Record<DenialReason, string>> = {
   widened_or_unrooted: "some of it is more than its proofs give",
   issuer_not_owner: "whoever signed first does not own the root",
   not_covered: "it does not cover that",
+  missing_scope: "it lacks a scope",
   ambiguous_caller: "several tokens name different callers",
 };
 

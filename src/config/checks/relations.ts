@@ -2,7 +2,7 @@
 
 import type { Capability } from "../../core/call/capability.js";
 import { isLinux } from "../../core/system.js";
-import { isLoopbackListener } from "../loopback.js";
+import { isLoopbackListener, isSafeUrl } from "../loopback.js";
 import type { Draft, DraftVenue } from "../types.js";
 import { normaliseBaseUrl, normaliseHost, normaliseOrigin } from "../web-url.js";
 import { type Place, placeBelow, quotedPath, report } from "./check-schema.js";
@@ -29,6 +29,7 @@ export function checkRelations(venue: Place, draft: DraftVenue, isGrant: IsGrant
   checkOwners(placeAt(venue, "file", "roots"), draft);
   checkTokens(venue, draft, isGrant);
   checkGrants(placeAt(venue, "auth", "grants"), draft, isGrant);
+  checkIssuers(placeAt(venue, "auth", "issuers"), draft, isGrant);
   checkOrigins(placeAt(venue, "corsOrigins"), venue, draft);
   checkStorage(placeAt(venue, "storage", "path"), draft);
   checkDrives(venue, draft);
@@ -112,6 +113,21 @@ function checkTokens(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefin
     else if (token.name !== undefined) firstOf.set(token.name, name);
     checkBearer(placeAt(place, index, "did"), token.did, { venue, draft });
     checkCaps(placeAt(place, index, "caps"), token.caps, isGrant);
+  }
+}
+
+function checkIssuers(place: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
+  const known = new Set<string>();
+  for (const [index, one] of (draft.auth?.issuers ?? []).entries()) {
+    for (const key of ["issuer", "jwks"] as const) {
+      const url = one?.[key];
+      if (url === undefined || isSafeUrl(url)) continue;
+      report(placeAt(place, index, key), "must be a URL by https://, or by http:// on this machine");
+    }
+    const { issuer, map = [] } = one ?? {};
+    if (issuer !== undefined && known.has(issuer)) report(placeAt(place, index, "issuer"), "is named twice");
+    if (issuer !== undefined) known.add(issuer);
+    for (const [at, entry] of map.entries()) checkCaps(placeAt(place, index, "map", at, "caps"), entry?.caps, isGrant);
   }
 }
 

@@ -142,6 +142,8 @@ export interface OperationMetadata {
   /** Written for an agent. */
   readonly description: string;
   readonly ability: Ability;
+  /** Abilities that its calls need besides. */
+  readonly also?: readonly Ability[];
   /** Whether it has side effects; read-only venues omit those. */
   readonly changes: boolean;
   readonly annotations: Annotations;

@@ -204,7 +204,7 @@ export interface DrivesCall extends Call {
 interface OperationBase<Input, Output>
   extends Pick<
     OperationMetadata,
-    "ability" | "changes" | "annotations" | "hiddenOutput" | "givesBytes" | "renderFields"
+    "ability" | "also" | "changes" | "annotations" | "hiddenOutput" | "givesBytes" | "renderFields"
   > {
   /** Without the adapter's name: `read`; also the name of its schema. */
   readonly name: string;
@@ -246,8 +246,6 @@ export type Operation<Input, Output> =
 /** One operation on whole drives. */
 export type DriveOperation<Input, Output> = OperationBase<Input, Output> & {
   readonly on: "drives";
-  /** Required abilities besides `ability`. */
-  readonly also?: readonly Ability[];
   /** Whether a call concerns all drives of the caller, even if it names one. */
   isOnAllDrives?(input: Input): boolean;
   /** The drive that a checked input names, if not just `drive`. */

@@ -1,6 +1,7 @@
 // The port between the HTTP surface and the venue.
 
 import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js";
+import type { Ability } from "../../core/call/capability.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Assets } from "../../core/ports/asset.js";
 import type { VenueEvents } from "../../core/ports/changes/events.js";
@@ -29,6 +30,8 @@ export interface FoundOperation {
   /** Id of the asset named by the reference, unless it is the operation's own. */
   readonly asset?: string;
   readonly listing: OperationListing;
+  /** What its calls need. */
+  readonly abilities: readonly Ability[];
 }
 
 /** Numbers shown by the status endpoint. */
@@ -192,6 +195,8 @@ export interface HttpHost {
   /** The caller that stands for all callers without credentials. */
   readonly publicCaller: Caller;
   readonly authenticate: Authenticate;
+  /** URLs of outside issuers whose tokens are taken. None: nobody signs in elsewhere. */
+  authorizationServers(): readonly string[];
   /** Whether a caller would still be let in as it was: streams end when its credential does. */
   stillHolds(caller: Caller): boolean;
   /** Names the caller of a call without credentials by the UCANs in it. */

@@ -12,11 +12,19 @@ import { INVOKE_ENDPOINTS } from "./endpoints/invoke.js";
 import { JOB_ENDPOINTS } from "./endpoints/jobs.js";
 import { LOGIN_PATH, loginEndpoints } from "./endpoints/login.js";
 import { VALUE_ENDPOINTS } from "./endpoints/values.js";
-import { HEALTH_ENDPOINT, mcpEndpoints, metricsEndpoints, STATUS_PATH, VENUE_ENDPOINTS } from "./endpoints/venue.js";
+import {
+  HEALTH_ENDPOINT,
+  mcpEndpoints,
+  metricsEndpoints,
+  SIGN_IN_ENDPOINTS,
+  STATUS_PATH,
+  VENUE_ENDPOINTS,
+} from "./endpoints/venue.js";
 import { WORKSPACE_PATH, workspaceEndpoints } from "./endpoints/workspace.js";
 import type { HttpHost } from "./host.js";
 import type { Endpoint } from "./openapi/endpoint.js";
 import { documentEndpoint } from "./openapi/openapi.js";
+import { MCP_METADATA_PATH, METADATA_PATH } from "./plumbing/challenge.js";
 import { echo, endpointNotFound, type HttpError, methodNotAllowed } from "./plumbing/http-error.js";
 
 const FILES_URL = "/api/v1/files/*";
@@ -30,6 +38,7 @@ function endpointsOf(host: HttpHost): readonly Endpoint[] {
     ...eventEndpoints(host),
     ...loginEndpoints(host),
     ...mcpEndpoints(host),
+    ...(host.mcp === undefined ? [] : SIGN_IN_ENDPOINTS),
     HEALTH_ENDPOINT,
     ...metricsEndpoints(host),
     documentEndpoint(() => endpoints),
@@ -125,6 +134,10 @@ export function needsCaller(request: FastifyRequest): boolean {
 /** Whether a request is for the workspace: pages, styles and scripts of the venue itself. */
 export const isWorkspace = ({ routeOptions: { url } }: FastifyRequest): boolean =>
   url === WORKSPACE_PATH || url?.startsWith(`${WORKSPACE_PATH}/`) === true;
+
+/** Whether a request is for what pages of any origin may read: where one signs in. */
+export const isOpenToPages = ({ method, routeOptions: { url } }: FastifyRequest): boolean =>
+  method === "GET" && (url === METADATA_PATH || url === MCP_METADATA_PATH);
 
 /** Whether a request exchanges the code of a link. */
 export const isLogin = ({ method, routeOptions: { url } }: FastifyRequest): boolean =>

@@ -4,6 +4,7 @@ import { type IncomingMessage, METHODS, type Server, type ServerResponse } from 
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { isLoopbackAddress } from "../../config/loopback.js";
+import type { Caller } from "../../core/call/caller.js";
 import { MemoryBudget, type MemoryLease } from "../../core/memory.js";
 import { codeOf } from "../../core/unknown.js";
 import { Admission } from "./admission/admit.js";
@@ -11,6 +12,7 @@ import { Connections } from "./admission/connections.js";
 import { receiveBody } from "./admission/read-body.js";
 import type { HttpHost } from "./host.js";
 import { sendError } from "./plumbing/answer.js";
+import { challengeOf } from "./plumbing/challenge.js";
 import { OWN_PAGES } from "./plumbing/cors.js";
 import { basePath, withoutPrefix } from "./plumbing/entrance.js";
 import { explain, malformedTarget } from "./plumbing/http-error.js";
@@ -162,9 +164,10 @@ export class HttpSurface {
     app.decorateRequest("lease", null);
     admission.mount(app);
     app.setNotFoundHandler((request, reply) => sendError(reply, unmapped(request)));
-    app.setErrorHandler((error, request, reply: FastifyReply) =>
-      sendError(reply, explain(error, host, { id: request.id, request: request.raw, response: reply.raw })),
-    );
+    app.setErrorHandler((error, request, reply: FastifyReply) => {
+      const failure = explain(error, host, { id: request.id, request: request.raw, response: reply.raw });
+      return sendError(reply, failure, challengeOf(host, callerOf(request), failure));
+    });
     mountEndpoints(app, host);
     return app;
   }
@@ -199,6 +202,10 @@ export class HttpSurface {
     this.#servers.push(server);
   }
 }
+
+/** Absent before it was admitted. */
+const callerOf = (request: FastifyRequest): Caller | undefined =>
+  request.getDecorator<Caller | null>("caller") ?? undefined;
 
 const isPath = (request: FastifyRequest): boolean => request.raw.url?.startsWith("/") === true;
 

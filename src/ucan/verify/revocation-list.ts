@@ -1,12 +1,21 @@
-// The entries of revocation lists: token ids, DIDs and points in time.
+// The entries of revocation lists: token ids, DIDs, ids that issuers gave to their JWTs, and points in time.
 
 import { decodeBase64url } from "../token/decode.js";
 
 const ID_BYTES = 32;
 const DID = /^did:[a-z0-9]+:[A-Za-z0-9._:%-]+$/;
 
-/** Whether a text is a valid entry: a token id (43 characters of base64url) or a DID without path or fragment. */
-export const isRevocable = (entry: string): boolean => DID.test(entry) || decodeBase64url(entry)?.length === ID_BYTES;
+const JTI = /^jti:[!-"$-~]{1,256}$/;
+
+/**
+ * Whether a text is a valid entry: a token id (43 characters of base64url), a DID without path or fragment, or the `jti` of a
+ * JWT of an outside issuer.
+ */
+export const isRevocable = (entry: string): boolean =>
+  DID.test(entry) || JTI.test(entry) || decodeBase64url(entry)?.length === ID_BYTES;
+
+/** The entry that revokes a JWT of an outside issuer. */
+export const revokeJti = (jti: string): string => `jti:${jti}`;
 
 /** `before:<seconds since the epoch>`: whatever was issued up to then, or does not say when, is revoked. */
 const BEFORE = /^before:([0-9]{1,15})$/;
@@ -25,7 +34,7 @@ export function notBeforeOf(entries: Iterable<string>): number | undefined {
 }
 
 /**
- * Parses a revocation list: one token id, DID or `before:` entry per line; `#` starts a comment, also after an entry. One malformed line
+ * Parses a revocation list: one token id, DID, `jti:` or `before:` entry per line; `#` starts a comment, also after an entry. One malformed line
  * invalidates the list, since it may be a typo, and then a revoked token or DID would stay valid.
  *
  * @returns its entries in order, or the number of the first malformed line (1-based)

@@ -10,6 +10,7 @@ import type { UcanVerifier } from "../../ucan/verify/proof.js";
 import type { AccessTokens } from "./access-entry.js";
 import type { Authenticator } from "./authenticate.js";
 import type { Identity } from "./identity.js";
+import type { Issuers } from "./issuers/issuers.js";
 import { publicCapsOf } from "./public-caps.js";
 import type { RevocationList } from "./revocations.js";
 import type { StaticToken } from "./static-tokens.js";
@@ -34,6 +35,8 @@ export interface Access {
   readonly revocations: RevocationList;
   /** Absent where there is no state directory, or no key. */
   readonly accessTokens?: AccessTokens;
+  /** Absent where no tokens of outside issuers can be taken: the venue does not listen. */
+  readonly issuers?: Pick<Issuers, "urls" | "callers">;
   /** The caller that an access token, or session, is for now. @returns `undefined`: revoked */
   readonly bearerOf: Authenticator["bearerOf"];
   didDocument(baseUrl: string): JsonObject;

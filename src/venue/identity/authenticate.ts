@@ -1,4 +1,4 @@
-// Authenticates callers: by bearer token (local, static, or UCAN), or by the UCANs sent with an anonymous call.
+// Authenticates callers: by bearer token (local, static, UCAN, or of an outside issuer), or by the UCANs sent with an anonymous call.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { covers, EVERYTHING, type Grant } from "../../authz/grant.js";
@@ -23,6 +23,7 @@ import type { PublicKeys } from "../../ucan/verify/public-keys.js";
 import { type AccessEntry, type AccessTokens, accessDid, type TokenMaker } from "./access-entry.js";
 import { isAccessToken } from "./access-tokens.js";
 import { canonicalDid, type Identity } from "./identity.js";
+import type { Issuers } from "./issuers/issuers.js";
 import { type StaticToken, staticTokenDids } from "./static-tokens.js";
 
 const BEARER = /^bearer(?:\s|$)/i;
@@ -52,6 +53,8 @@ export interface AuthenticatorOptions {
   readonly accessTokens?: AccessTokens | undefined;
   /** Receives the reason a token was refused, at level debug; never the token. */
   readonly log?: Log;
+  /** Absent: no tokens of outside issuers are taken. */
+  readonly issuers?: Issuers | undefined;
 }
 
 /** Authenticates callers. */
@@ -172,7 +175,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (token === undefined) return { refused: "invalid_token" };
     const found = recognise(token, known);
     if (found === undefined && isAccessToken(token)) return judgeAccess(token);
-    if (found === undefined) return judge(token);
+    if (found === undefined) return options.issuers?.authenticate(token) ?? judge(token);
     if (!isRevoked(found.revocableBy)) {
       const { caller } = found;
       if (caller.credential?.kind === "static-token") options.accessTokens?.noteStatic(caller.credential.sha256);
@@ -194,6 +197,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const caller = entry === undefined ? undefined : bearerOf(entry);
       return caller === undefined || caller.did !== callerDID ? undefined : { ...context, ...contextOf(caller) };
     }
+    if (credential.kind === "issuer") return options.issuers?.rejudge(context, credential.token);
     const found = known.find(({ sha256 }) => sha256.toString("hex") === credential.sha256);
     if (found === undefined || found.caller.did !== callerDID || isRevoked(found.revocableBy)) return undefined;
     const { tokenCaps } = found.caller;

@@ -1,6 +1,7 @@
 // Opens the access of a venue that listens.
 
-import { isLoopbackListener } from "../../config/loopback.js";
+import { ConfigError } from "../../config/errors.js";
+import { checkListener, isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
@@ -12,16 +13,19 @@ import { type Access, keyOf } from "./access.js";
 import { openAccessTokens } from "./access-tokens.js";
 import { createAuthenticator } from "./authenticate.js";
 import { canonicalDid, type Identity, openIdentity } from "./identity.js";
+import { Issuers } from "./issuers/issuers.js";
 import { resolveStaticTokens } from "./static-tokens.js";
 import { openTokenJudge } from "./token-judge.js";
 
 export interface AccessOptions {
+  /** Base URL of the venue. */
+  url(): string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
 }
 
 /** Opens identity, local token, static tokens and revocation list. @throws ConfigError */
-export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Access {
+export function openAccess(config: VenueConfig, { env, log, url }: AccessOptions): Access {
   checkSecretsOutside(config, env);
   const loopback = isLoopbackListener(config);
   const { seed, seedFile, did } = config;
@@ -36,12 +40,16 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
     ...{ env, log, venue: identity.did },
     notBefore: () => judge.revocations.notBefore,
   });
+  const { issuers: configured, clockSkew } = config.auth;
+  const { revocations } = judge;
+  const ofIssuers = { venueDid: identity.did, url, clockSkew, revocations, clock: systemClock, log };
+  const issuers = new Issuers(configured, ofIssuers);
   const authenticator = () =>
     createAuthenticator({
-      accessTokens,
+      ...{ accessTokens, issuers },
       ...{ identity, operatorDid: operator, localToken, staticTokens, log },
       rules: { ...config.auth, acceptUnboundIdentity: config.auth.acceptUnboundIdentity ?? loopback },
-      ...{ keys: judge.keys, revocations: judge.revocations, verifier: judge.verifier, clock: systemClock },
+      ...{ keys: judge.keys, revocations, verifier: judge.verifier, clock: systemClock },
     });
   let current = authenticator();
   return {
@@ -59,14 +67,17 @@ export function openAccess(config: VenueConfig, { env, log }: AccessOptions): Ac
     bearerOf: (entry) => current.bearerOf(entry),
     ...(accessTokens === undefined ? {} : { accessTokens }),
     verifier: judge.verifier,
-    revocations: judge.revocations,
+    ...{ revocations, issuers },
     didDocument: (baseUrl) => didDocument(identity, baseUrl),
     prepareReload(next) {
       checkSecretsOutside(next, env);
+      const refusal = checkListener(next);
+      if (refusal !== undefined) throw new ConfigError([refusal], 78);
       const found = resolve(next);
       const changeRules = judge.prepareReload(next);
       return () => {
         staticTokens = found;
+        issuers.reload(next.auth.issuers);
         changeRules();
         current = authenticator();
       };

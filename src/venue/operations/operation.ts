@@ -19,7 +19,15 @@ import type { IssuedTokens } from "./tokens/issued-tokens.js";
 export interface OperationParts {
   readonly access: Pick<
     Access,
-    "did" | "operator" | "canonicalDid" | "verifier" | "revocations" | "key" | "accessTokens" | "staticTokens"
+    | "did"
+    | "operator"
+    | "canonicalDid"
+    | "verifier"
+    | "revocations"
+    | "key"
+    | "accessTokens"
+    | "staticTokens"
+    | "issuers"
   >;
   /** Takes events of tokens. Absent: nobody follows. */
   readonly events?: EventSink;

@@ -45,11 +45,12 @@ export const openVenue = (config: VenueConfig, options: OpenVenueOptions): Promi
 async function open(config: VenueConfig, options: OpenVenueOptions, opened: Opened): Promise<OpenVenue> {
   const { env, log, listens, filesOnly = false } = options;
   const { keep } = opened;
+  let host: VenueHost | undefined;
   const logInternal = internalLog(log);
   const events = new EventLog();
   if (listens) keep((await import("./state/claim.js")).claimState(config, env));
   const access = listens
-    ? (await import("../identity/open-access.js")).openAccess(config, options)
+    ? (await import("../identity/open-access.js")).openAccess(config, { ...options, url: () => host?.url ?? "" })
     : await ownAccess(config, { ...options, isFiles: filesOnly });
   const { key, rejudge } = access;
 
@@ -64,7 +65,6 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const drives = keep(createVenueDrives(config, { env, log, key, listens }));
   // Mistakes in what is configured show at the start; other drives open on first use.
   if (listens && namesDrives(config)) await drives.open();
-  let host: VenueHost | undefined;
   const url = () => (host?.listens === true ? host.url : undefined);
   const tickets =
     listens && key !== undefined
@@ -89,6 +89,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
     createVenueHost({
       ...{ name: config.name, did: access.did, log, logInternal, adapters: [adapter], assets },
       ...{ authenticate: access.authenticate, nameCaller, didDocument: access.didDocument },
+      authorizationServers: () => access.issuers?.urls ?? [],
       stillHolds: (caller) => rejudge(contextOf(caller)) !== undefined,
       files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
       events: createVenueEvents(events, { servesAnonymous: isLoopbackListener(config), files: adapter, rejudge }),
@@ -230,6 +231,7 @@ export function applyReload(current: VenueConfig, next: VenueConfig): VenueConfi
       ...current.auth,
       tokens: next.auth.tokens,
       grants: next.auth.grants,
+      issuers: next.auth.issuers,
       ucan: next.auth.ucan,
       public: { ...(enabled === undefined ? {} : { enabled }), ...(caps === undefined ? {} : { caps }) },
     },

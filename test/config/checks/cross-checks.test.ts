@@ -120,6 +120,39 @@ describe("the identity of a venue", () => {
   );
 });
 
+describe("outside issuers", () => {
+  const issuer = (url: string, others: object = {}) => ({ issuer: url, map: [{ when: {}, caps: [] }], ...others });
+  const issuers = (...all: object[]) => ({ auth: { issuers: all } });
+  const url = "a URL by https://, or by http:// on this machine";
+  const at = "'auth.issuers[0]";
+  refuses([
+    [
+      issuers({}),
+      `${at}.issuer' is missing: expected ${url}, without query`,
+      `${at}.map' is missing: expected an array that is not empty`,
+    ],
+    [issuers(issuer("https://a.example/?b")), `${at}.issuer' must be ${url}, without query`],
+    [issuers(issuer("https://me@a.example")), `${at}.issuer' must be ${url}, without query`],
+    [issuers(issuer("http://a.example")), `${at}.issuer' must be ${url}`],
+    [issuers(issuer("https://a.example", { jwks: "http://192.168.0.1/" })), `${at}.jwks' must be ${url}`],
+    [issuers(issuer("https://[")), `${at}.issuer' must be ${url}`],
+    [issuers(issuer("https://a.example"), issuer("https://a.example")), "'auth.issuers[1].issuer' is named twice"],
+    [issuers(issuer("https://a.example", { map: [] })), `${at}.map' must be an array that is not empty`],
+    [
+      issuers(issuer("https://a.example", { map: [{ when: { a: 1 }, caps: [] }] })),
+      `${at}.map[0].when.a' must be a string, not a number`,
+    ],
+    [
+      issuers(issuer("https://a.example", { algorithms: ["HS256"] })),
+      `${at}.algorithms[0]' must be "ES256" or "EdDSA" or "Ed25519" or "RS256" or "PS256"`,
+    ],
+  ]);
+  accepts(
+    { auth: { issuers: [issuer("https://a.example"), issuer("https://a.example/")] } },
+    { auth: { issuers: [issuer("http://127.0.0.1:1/", { jwks: "http://localhost:2/keys" })] } },
+  );
+});
+
 describe("static tokens", () => {
   const token = (name: unknown, others: object = {}) => ({ name, token: { env: "TOKEN" }, caps: [], ...others });
   const tokens = (...all: unknown[]) => ({ auth: { tokens: all } });

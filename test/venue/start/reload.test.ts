@@ -85,8 +85,8 @@ describe("a reload applies", () => {
       ...{ label: "agent", lifetimeMs: 3_600_000, caps: [DOCS] },
       maker: { kind: "identity", did: alice.did },
     });
-    const readBy = () => {
-      const known = open.access.authenticate(`Bearer ${made?.secret}`);
+    const readBy = async () => {
+      const known = await open.access.authenticate(`Bearer ${made?.secret}`);
       return "caller" in known ? read(known.caller.did, [], contextOf(known.caller)) : known.refused;
     };
     expect(await readBy()).toBe("alpha");

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
+import { type Awaitable, after } from "../../../core/io.js";
 import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../../core/memory.js";
 import { bearerOf, davCors, isBasic, isDav } from "../dav/dav.js";
 import type { HttpHost } from "../host.js";
@@ -13,12 +14,13 @@ import {
   authenticationRequired,
   HttpError,
   invalidToken,
+  issuerUnavailable,
   severalHosts,
   tooManyRequests,
   unsupportedEncoding,
   unsupportedScheme,
 } from "../plumbing/http-error.js";
-import { isLogin, isWorkspace, needsCaller, unmapped } from "../routes.js";
+import { isLogin, isOpenToPages, isWorkspace, needsCaller, unmapped } from "../routes.js";
 import { awaitsContinue, linger } from "./connections.js";
 import { refuse, refuseEmbedding } from "./host-and-origin.js";
 
@@ -65,21 +67,21 @@ export class Admission {
   }
 
   /** Refuses a request by its `Host` and `Origin`. @returns the refusal, if any */
-  refusal(raw: IncomingMessage): HttpError | undefined {
+  refusal(raw: IncomingMessage, corsOrigins = this.#host.corsOrigins): HttpError | undefined {
     const { host, origin } = raw.headers;
     // Node keeps the first; RFC 9112 §3.2 refuses the request, since a proxy in front may have read the other.
     if (count(raw.rawHeaders, "host") > 1) return severalHosts();
     const isPlain = origin === undefined && raw.url?.startsWith("/") === true;
     // Fast path: nearly all requests have the same Host as the one before.
     if (isPlain && host !== undefined && host === this.#knownHost) return undefined;
-    const { hosts, corsOrigins, trustProxy, url } = this.#host;
+    const { hosts, trustProxy, url } = this.#host;
     const refusal = refuse(raw, { loopback: this.loopback, hosts, corsOrigins, trustProxy, url });
     if (isPlain && refusal === undefined) this.#knownHost = host;
     return refusal;
   }
 
   /** @returns whether the request proceeds; `false`: it has been answered. A promise only where there is a wait. */
-  #admit(request: FastifyRequest, reply: FastifyReply): Promise<boolean> | boolean {
+  #admit(request: FastifyRequest, reply: FastifyReply): Awaitable<boolean> {
     const host = this.#host;
     if (!request.raw.socket.writable) {
       // The request was pipelined behind one whose response closed the connection.
@@ -88,9 +90,15 @@ export class Admission {
     }
     reply.header("x-request-id", request.id);
     reply.headers(originHeaders(request.raw, host.corsOrigins, davCors(request)));
-    const refusal = this.refusal(request.raw) ?? (isWorkspace(request) ? undefined : refuseEmbedding(request.raw));
+    const refusal =
+      this.refusal(request.raw, isOpenToPages(request) ? "*" : undefined) ??
+      (isWorkspace(request) ? undefined : refuseEmbedding(request.raw));
     if (refusal !== undefined) throw refusal;
-    const known = this.#identify(request.raw, isDav(request));
+    return after(this.#identify(request.raw, isDav(request)), (known) => this.#limit(known, request, reply));
+  }
+
+  #limit(known: Caller | HttpError, request: FastifyRequest, reply: FastifyReply): Awaitable<boolean> {
+    const host = this.#host;
     // Wrong codes have a limit of their own, and whoever sends them must not keep the right one out.
     if (host.rateLimit === undefined || isLogin(request)) return this.#accept(known, request, reply);
     const isKnown = !(known instanceof HttpError) && known.authentication !== "public";
@@ -102,25 +110,28 @@ export class Admission {
   }
 
   /** Authenticates the request. An invalid token is refused, and never falls back to anonymous access. */
-  #identify(request: IncomingMessage, isForDav: boolean): Caller | HttpError {
-    const caller = this.#authenticate(request, isForDav);
-    if (caller instanceof HttpError) return caller;
-    const { url } = entranceOf(this.#host, request);
-    return url === this.#host.url() ? caller : { ...caller, entrance: url };
+  #identify(request: IncomingMessage, isForDav: boolean): Awaitable<Caller | HttpError> {
+    return after(this.#authenticate(request, isForDav), (caller) => {
+      if (caller instanceof HttpError) return caller;
+      const { url } = entranceOf(this.#host, request);
+      return url === this.#host.url() ? caller : { ...caller, entrance: url };
+    });
   }
 
-  #authenticate({ headers, rawHeaders }: IncomingMessage, isForDav: boolean): Caller | HttpError {
+  #authenticate({ headers, rawHeaders }: IncomingMessage, isForDav: boolean): Awaitable<Caller | HttpError> {
     const { authorization } = headers;
     if (authorization === undefined) return this.#host.publicCaller;
     // Node keeps the first of several headers, but a proxy in front may have checked another.
     if (count(rawHeaders, "authorization") > 1) return invalidToken();
-    const result = this.#host.authenticate(isForDav ? bearerOf(authorization) : authorization);
-    if ("caller" in result) {
-      // A session is for one browser; whoever mounts a folder keeps the password for long.
-      const isMount = isBasic(authorization) && result.caller.authentication === "session";
-      return isMount ? invalidToken() : result.caller;
-    }
-    return result.refused === "unsupported_scheme" ? unsupportedScheme() : invalidToken(result);
+    return after(this.#host.authenticate(isForDav ? bearerOf(authorization) : authorization), (result) => {
+      if ("caller" in result) {
+        // A session is for one browser; whoever mounts a folder keeps the password for long.
+        const isMount = isBasic(authorization) && result.caller.authentication === "session";
+        return isMount ? invalidToken() : result.caller;
+      }
+      if (result.refused === "unavailable") return issuerUnavailable(result.retryAfterMs);
+      return result.refused === "unsupported_scheme" ? unsupportedScheme() : invalidToken(result);
+    });
   }
 
   #servesPublic(request: FastifyRequest): boolean {

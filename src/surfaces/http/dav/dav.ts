@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import type { MemoryLease } from "../../../core/memory.js";
 import type { HttpDav, HttpHost } from "../host.js";
+import { challengeOf } from "../plumbing/challenge.js";
 import type { CorsArea } from "../plumbing/cors.js";
 import { explain, HttpError, methodNotAllowed } from "../plumbing/http-error.js";
 import { DavCall, undefinedFor } from "./call.js";
@@ -68,9 +69,11 @@ export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): vo
     // Bodies are streams of any type, and are read by the methods.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
-    scope.setErrorHandler((error, request, reply: FastifyReply) =>
-      sendDavError(reply, explain(error, host, { id: request.id, request: request.raw, response: reply.raw })),
-    );
+    scope.setErrorHandler((error, request, reply: FastifyReply) => {
+      const failure = explain(error, host, { id: request.id, request: request.raw, response: reply.raw });
+      const caller = request.getDecorator<Caller | null>("caller") ?? undefined;
+      return sendDavError(reply, failure, challengeOf(host, caller, failure));
+    });
     scope.addHook("onRequest", (request, _reply, next) => {
       // Fastify would refuse a malformed content type.
       delete request.raw.headers["content-type"];

@@ -1,7 +1,7 @@
 // Errors of WebDAV: which status a code has, and the XML body with the violated precondition.
 
 import type { FastifyReply } from "fastify";
-import { ERROR_CODES, FileAdapterError } from "../../../core/errors/errors.js";
+import { ERROR_CODES, type ErrorData, FileAdapterError } from "../../../core/errors/errors.js";
 import { worded } from "../../../core/errors/wording.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { HttpError } from "../plumbing/http-error.js";
@@ -11,19 +11,19 @@ import { element, type Markup, NAMESPACES, OWN, PROLOGUE, XML_TYPE } from "./xml
 export class DavError extends HttpError {
   readonly condition: Markup | undefined;
 
-  /** @param code for programs; absent where the status says it */
+  /** @param code for programs; absent where the status says it @param data of the failed operation */
   constructor(
     status: number,
     text: string,
-    { condition, code }: { condition?: Markup | undefined; code?: string } = {},
+    { condition, code, data }: { condition?: Markup | undefined; code?: string; data?: ErrorData } = {},
   ) {
-    super(status, text, {}, code === undefined ? {} : { errorCode: code });
+    super(status, text, {}, code === undefined ? {} : { errorCode: code, errorData: data });
     this.condition = condition;
   }
 }
 
 /** Sent with every 401: Basic is for clients that mount folders. */
-const CHALLENGES = ['Basic realm="venue-files", charset="UTF-8"', "Bearer"];
+const BASIC = 'Basic realm="venue-files", charset="UTF-8"';
 
 interface Mapped {
   readonly reading: number;
@@ -82,7 +82,7 @@ export const codeOf = (error: unknown): string | undefined =>
 /** The error of a failed operation; unexpected ones are returned unchanged. */
 export function davError(error: unknown, { isReading, isPublic }: { isReading: boolean; isPublic: boolean }): unknown {
   if (!(error instanceof FileAdapterError)) return error;
-  const { code } = error;
+  const { code, data } = error;
   if (isPublic && HIDDEN_FROM_PUBLIC.includes(code)) return new HttpError(401, "Authentication required");
   const mapped = STATUSES[code];
   const status = mapped === undefined ? statusInTable(code) : isReading ? mapped.reading : mapped.changing;
@@ -90,17 +90,18 @@ export function davError(error: unknown, { isReading, isPublic }: { isReading: b
   return new DavError(
     status,
     worded(error, (name) => WORDS[name]),
-    { condition, code },
+    { condition, code, data },
   );
 }
 
 const statusInTable = (code: string): number =>
   Object.entries(ERROR_CODES).find(([known]) => known === code)?.[1].http ?? 500;
 
-/** Sends an error response. */
-export function sendDavError(reply: FastifyReply, error: HttpError): FastifyReply {
+/** Sends an error response. @param challenge of clients that sign in elsewhere */
+export function sendDavError(reply: FastifyReply, error: HttpError, challenge?: string): FastifyReply {
   const { status, headers } = error;
-  if (status === 401) reply.header("www-authenticate", CHALLENGES);
+  if (status === 401) reply.header("www-authenticate", [BASIC, challenge ?? "Bearer"]);
+  else if (challenge !== undefined) reply.header("www-authenticate", challenge);
   const { "www-authenticate": _, ...others } = headers;
   return reply
     .code(status)

@@ -3,6 +3,7 @@
 import type { FastifyReply } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
+import { isPending } from "../../../core/io.js";
 import type { EventTopic, VenueEvents } from "../../../core/ports/changes/events.js";
 import { fieldsOf } from "../../../core/unknown.js";
 import type { HttpHost } from "../host.js";
@@ -75,7 +76,10 @@ async function getVenueEvents(
   await reader.ready;
   if (raw.destroyed) return reply;
   const { authorization } = request.headers;
-  const isRefused = () => authorization !== undefined && !("caller" in host.authenticate(authorization));
+  const isRefused = () => {
+    const result = authorization === undefined ? { caller } : host.authenticate(authorization);
+    return !isPending(result) && !("caller" in result);
+  };
   const sight = JSON.stringify([authorization ?? null, reader.sight]);
   const lastId = request.headers["last-event-id"];
   streams.begin({ raw, reader, isRefused, sight }, lastId === undefined ? undefined : String(lastId));

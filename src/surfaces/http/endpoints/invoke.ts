@@ -7,12 +7,13 @@ import { httpStatusOf } from "../../../core/errors/errors.js";
 import { isPending } from "../../../core/io.js";
 import type { MemoryLease } from "../../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
-import { isTerminal, type RecordedJob } from "../../../core/ports/job.js";
+import { isTerminal, type JobRecord, type RecordedJob } from "../../../core/ports/job.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { parseJson } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { type Endpoint, endpointsOf, json, jsonContent, location, queryParameter } from "../openapi/endpoint.js";
 import { outputJson, recordText, sendJson } from "../plumbing/answer.js";
+import { lacksScope } from "../plumbing/challenge.js";
 import { abortOnClose } from "../plumbing/connection.js";
 import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
@@ -26,7 +27,7 @@ export const INVOKE_ENDPOINTS: readonly Endpoint[] = [
     operationId: "invoke",
     summary: "Run an operation as a job",
     description:
-      "Answers 201 in every case in which there is a job, also for one that failed or that still runs. Other answers mean that nothing has happened.",
+      "Answers 201 in every case in which there is a job, also for one that failed or that still runs. Other answers mean that nothing has happened: 403 also where the caller's token lacks nothing but a scope.",
     parameters: [WAIT],
     body: jsonContent("InvokeRequest"),
     answers: { 201: json("The job", "JobRecord", location("the job")) },
@@ -66,8 +67,14 @@ async function invoke(host: HttpHost, { request, reply, caller, memory }: Exchan
   const job = submitCall(host, { caller, memory }, call);
   const ms = asksToWait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
   const record = await job.settled(ms, call.private ? abortOnClose(reply.raw) : undefined);
+  requireScopes(record);
   reply.header("location", jobUrl(host, request.raw, job));
   return sendJson(reply, 201, recordText(record, host, memory));
+}
+
+/** Clients of outside issuers know by the status that more scopes would help. @throws HttpError 403 */
+function requireScopes({ error = "", errorCode, errorData }: JobRecord): void {
+  if (lacksScope(errorData)) throw new HttpError(403, error, {}, { errorCode, errorData });
 }
 
 const jobUrl = (host: HttpHost, request: IncomingMessage, { id }: RecordedJob): string =>
@@ -83,6 +90,7 @@ async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const call = parseInvoke(isPending(parsed) ? await parsed : parsed);
   const job = submitCall(host, exchange, call);
   const record = await job.settled(host.limits.maxWaitMs, call.private ? abortOnClose(reply.raw) : undefined);
+  requireScopes(record);
   const location = jobUrl(host, exchange.request.raw, job);
   reply.header("location", location);
   if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record, exchange.memory));

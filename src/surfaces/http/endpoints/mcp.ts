@@ -2,10 +2,12 @@
 
 import type { FastifyReply } from "fastify";
 import { isPending } from "../../../core/io.js";
+import { fieldsOf } from "../../../core/unknown.js";
 import type { McpAnswer, McpEndpoint } from "../../mcp/http.js";
 import { parseJson } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS, EVENT_HEADERS, headersOf, JSON_HEADERS, sendJson } from "../plumbing/answer.js";
+import { scopeChallenge, signInChallenge } from "../plumbing/challenge.js";
 import { abortOnClose } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { HttpError } from "../plumbing/http-error.js";
@@ -43,6 +45,10 @@ export async function serveMcp(host: HttpHost, mcp: McpEndpoint, exchange: Excha
 const parseError = (message: string): string =>
   JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: PARSE_ERROR, message } });
 
+/** The failure of a call, as its answer tells it. */
+const errorOf = (message: unknown): Readonly<Record<string, unknown>> =>
+  fieldsOf(fieldsOf(fieldsOf(fieldsOf(message)["result"])["_meta"])["venue-files/error"]);
+
 const eventOf = (message: object): string => `event: message\ndata: ${JSON.stringify(message)}\n\n`;
 
 /** The response to one request: JSON, or from the first note on a stream of events. */
@@ -69,7 +75,11 @@ class Sending {
       : setTimeout(() => this.#begin(JSON_HEADERS), HEAD_MS);
     try {
       const said = await message;
-      if (this.#isStream) this.#end([said].flat().map(eventOf).join(""));
+      const refused = reply.sent ? undefined : this.#refusal([said].flat());
+      if (refused !== undefined) {
+        reply.header("www-authenticate", refused.challenge);
+        sendJson(reply, refused.status, JSON.stringify(said));
+      } else if (this.#isStream) this.#end([said].flat().map(eventOf).join(""));
       else if (reply.sent) this.#end(JSON.stringify(said));
       else sendJson(reply, status, JSON.stringify(said));
     } catch (error) {
@@ -81,6 +91,20 @@ class Sending {
       clearTimeout(timer);
     }
     return reply;
+  }
+
+  /** How the client is told that signing in, anew or with more scopes, would help. */
+  #refusal(messages: readonly unknown[]): { readonly status: number; readonly challenge: string } | undefined {
+    const { caller } = this.#exchange;
+    for (const message of messages) {
+      const { errorCode, errorData } = errorOf(message);
+      const more = scopeChallenge(this.#host, caller, errorData);
+      if (more !== undefined) return { status: 403, challenge: more };
+      const isDenied = caller.authentication === "public" && errorCode === "CAPABILITY_DENIED";
+      const first = isDenied ? signInChallenge(this.#host, errorData) : undefined;
+      if (first !== undefined) return { status: 401, challenge: first };
+    }
+    return undefined;
   }
 
   /** Data that the client does not read is dropped. */

@@ -15,9 +15,10 @@ import {
   TEXT,
 } from "../openapi/endpoint.js";
 import { COMMON_HEADERS, sendJson } from "../plumbing/answer.js";
+import { MCP_METADATA_PATH, METADATA_PATH, resourceMetadata } from "../plumbing/challenge.js";
 import { entranceOf } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
-import { authenticationRequired, echo, HttpError } from "../plumbing/http-error.js";
+import { authenticationRequired, echo, endpointNotFound, HttpError } from "../plumbing/http-error.js";
 import { serveMcp } from "./mcp.js";
 
 /** Version of the wire protocol; clients enable features by it. */
@@ -102,6 +103,12 @@ export function mcpEndpoints({ mcp }: HttpHost): readonly Endpoint[] {
   ];
 }
 
+/** For clients that sign in at an outside issuer, which know them by RFC 9728. There is none, or another one, after a reload. */
+export const SIGN_IN_ENDPOINTS: readonly Endpoint[] = [
+  { route: `GET ${METADATA_PATH}`, handle: getResourceMetadata },
+  { route: `GET ${MCP_METADATA_PATH}`, handle: getResourceMetadata },
+];
+
 export const HEALTH_ENDPOINT = running("GET /healthz", getHealth, {
   operationId: "getHealth",
   summary: "See that requests are answered; needs no credentials",
@@ -162,6 +169,14 @@ function discoverMcp(host: HttpHost, { request, reply }: Exchange): FastifyReply
     endpoint: { path: `${prefix}/mcp`, transport: "streamable-http" },
   };
   return sendJson(reply, 200, JSON.stringify(discovery));
+}
+
+/** Pages of any origin may read it. */
+function getResourceMetadata(host: HttpHost, { request, reply }: Exchange): FastifyReply {
+  const metadata = resourceMetadata(host);
+  if (metadata === undefined) throw endpointNotFound(request.method, METADATA_PATH);
+  const open = { "access-control-allow-origin": "*", "cross-origin-resource-policy": "cross-origin" };
+  return sendJson(reply.headers(open), 200, JSON.stringify(metadata));
 }
 
 /** Confirms that requests are answered; to everybody, since it says nothing else. */

@@ -57,9 +57,11 @@ export const JSON_HEADERS = { ...COMMON_HEADERS, "content-type": "application/js
 
 const passThrough = (payload: unknown): string => String(payload);
 
-/** Sends an error response. */
-export function sendError(reply: FastifyReply, error: HttpError): FastifyReply {
-  return sendJson(reply.headers(error.headers), error.status, errorJson(error));
+/** Sends an error response. @param challenge replaces its `WWW-Authenticate` */
+export function sendError(reply: FastifyReply, error: HttpError, challenge?: string): FastifyReply {
+  reply.headers(error.headers);
+  if (challenge !== undefined) reply.header("www-authenticate", challenge);
+  return sendJson(reply, error.status, errorJson(error));
 }
 
 /** The JSON body of an error response. */

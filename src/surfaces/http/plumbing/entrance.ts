@@ -131,8 +131,8 @@ export const publicPath = (venue: Addresses, request: IncomingMessage, path: str
   `${entranceOf(venue, request).prefix}${path}`;
 
 /**
- * A request target without the path of `baseUrl`, which a proxy may pass on or take away. Metadata documents may carry it at
- * their end too (RFC 8414 §3.1).
+ * A request target without the path of `baseUrl`, which a proxy may pass on or take away. Metadata documents may carry it behind
+ * their name too (RFC 8414 §3.1).
  * @param prefix `""` or `/files`
  */
 export function withoutPrefix(target: string, prefix: string): string {
@@ -141,8 +141,10 @@ export function withoutPrefix(target: string, prefix: string): string {
   const query = target.slice(path.length);
   if (path === prefix) return `/${query}`;
   if (path.startsWith(`${prefix}/`)) return target.slice(prefix.length);
-  if (path.startsWith("/.well-known/") && path.endsWith(prefix)) return `${path.slice(0, -prefix.length)}${query}`;
-  return target;
+  const name = /^\/\.well-known\/[^/]*/.exec(path)?.[0];
+  if (name === undefined) return target;
+  const rest = path.slice(name.length);
+  return rest === prefix || rest.startsWith(`${prefix}/`) ? `${name}${rest.slice(prefix.length)}${query}` : target;
 }
 
 /**

@@ -57,6 +57,13 @@ export const invalidToken = (why: { delegatedTo?: string; signedBy?: string } = 
   return new HttpError(401, text, { "www-authenticate": 'Bearer error="invalid_token"' });
 };
 
+/** Whether the token is valid cannot be told. */
+export const issuerUnavailable = (retryAfterMs: number): HttpError => {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const text = `The keys of this token's issuer cannot be read now. Retry after ${seconds} s`;
+  return new HttpError(503, text, { "retry-after": `${seconds}` });
+};
+
 export const ticketTakenBack = (): HttpError =>
   new HttpError(401, "The rights behind this ticket were revoked. Authenticate, and ask file:transfer for another", {
     "www-authenticate": "Bearer",

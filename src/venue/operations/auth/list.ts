@@ -9,7 +9,7 @@ import { actsInFull, callerOf, isOperator } from "../caller.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
 import { didOfMaker } from "../tokens/issue-rights.js";
 
-const KINDS = ["owner", "config", "static", "public", "access", "session", "ucan"] as const;
+const KINDS = ["owner", "config", "static", "public", "access", "session", "ucan", "issuer"] as const;
 type Kind = (typeof KINDS)[number];
 
 interface ListInput {
@@ -55,7 +55,7 @@ export const authList: VenueOperation<ListInput> = {
   run({ kind, cursor, limit = DEFAULT_LIMIT }, { context, venue }) {
     const after = cursor === undefined ? "" : parseCursor(cursor);
     const isSeen = sight({ context, venue });
-    const all = [...configuredHolders(venue), ...issuedTokens(venue), ...signedUcans(venue)]
+    const all = [...configuredHolders(venue), ...issuedTokens(venue), ...signedUcans(venue), ...callersOfIssuers(venue)]
       .filter((one) => (kind === undefined || one.entry.kind === kind) && isSeen(one))
       .sort((one, other) => (one.key < other.key ? -1 : 1))
       .filter(({ key }) => key > after);
@@ -75,7 +75,9 @@ export const authList: VenueOperation<ListInput> = {
 function sight({ context, venue }: Pick<OperationCall, "context" | "venue">): (one: Placed) => boolean {
   const caller = callerOf(context, venue);
   // A narrowed caller sees its own access token, and nothing else that its DID has.
-  if (!actsInFull(context, venue)) return ({ entry }) => entry.kind === "access" && entry.did === caller;
+  if (!actsInFull(context, venue)) {
+    return ({ entry }) => ["access", "issuer"].includes(entry.kind) && entry.did === caller;
+  }
   if (isOperator(context, venue)) return () => true;
   return ({ entry, visibleTo }) => entry.kind === "public" || visibleTo.includes(caller);
 }
@@ -152,10 +154,23 @@ function signedUcans({ access }: OperationParts): Placed[] {
   }));
 }
 
+/** Those who have called since the start: nobody else is known, and none of them by more than the issuer's URL. */
+function callersOfIssuers({ access }: OperationParts): Placed[] {
+  return (access.issuers?.callers() ?? []).map(({ did, issuer, grants, lastUsed }) => ({
+    entry: {
+      // Without an end: with another token the caller comes back.
+      ...{ kind: "issuer", id: did, label: issuer, did, grants, lastUsed },
+      ...(access.revocations.has(did) ? { revoked: lastUsed } : {}),
+    },
+    key: keyOf("issuer", did),
+    visibleTo: [did],
+  }));
+}
+
 /** @throws INVALID_INPUT */
 function parseCursor(cursor: string): string {
   const key = Buffer.from(cursor, "base64url").toString();
-  if (/^[0-6] [0-9]/.test(key)) return key;
+  if (/^(?:[0-6] [0-9]|7 did:)/.test(key)) return key;
   const expected = "the nextCursor of an earlier answer";
   throw invalidInput(`'cursor' must be ${expected}`, "/cursor", expected);
 }

@@ -3,6 +3,7 @@
 import { accessIdOf } from "../../../core/call/caller.js";
 import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
 import { accessDid } from "../../identity/access-entry.js";
+import { isIssuerCaller } from "../../identity/issuers/rights.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationCall, VenueOperation } from "../operation.js";
 import { notKept, refusedOperation } from "../refusal.js";
@@ -31,6 +32,7 @@ export const authRevoke: VenueOperation<RevokeInput> = {
     const { context, venue, trail } = call;
     trail.resource = `access:${id}`;
     if (CONFIG_ID.test(id)) throw notSupportedHere(`revoking what the configuration gives. Change '${id}' there`);
+    if (isIssuerCaller(venue.access.did, id)) return revokeCaller(id, call);
     if (!ACCESS_ID.test(id)) {
       if (id.length === UCAN_ID_CHARS) return ucanRevoke.run({ id }, call);
       throw invalidInput("'id' must be the id of a token, from auth:list", "/id", "an id of auth:list");
@@ -59,6 +61,18 @@ export const authRevoke: VenueOperation<RevokeInput> = {
 };
 
 const UCAN_ID_CHARS = 43;
+
+/** Ends a caller of an outside issuer, whatever tokens it gets there from now on. For the operator. */
+async function revokeCaller(did: string, { context, venue }: OperationCall): Promise<object> {
+  if (!isOperator(context, venue) || !actsInFull(context, venue)) throw notYours();
+  try {
+    await addRevocation(venue.access.revocations, did);
+  } finally {
+    const data = { kind: "issuer", id: did, did, grants: [], change: "revoked" };
+    if (venue.events?.wants("auth") === true) venue.events.publish("auth", { data, audience: [did] });
+  }
+  return { revoked: true, id: did };
+}
 
 function mayRevoke(maker: string, id: string, { context, venue }: Pick<OperationCall, "context" | "venue">): boolean {
   return accessIdOf(context) === id || (callerOf(context, venue) === maker && actsInFull(context, venue));

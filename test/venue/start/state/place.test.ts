@@ -65,7 +65,7 @@ describe("the format of a state directory", () => {
     expect(failureOf(() => open())).toEqual(refused(fault));
     // Also by who only reads there: what is revoked may stand elsewhere in a newer one.
     const reader = state({ auth: { localToken: false } });
-    expect(failureOf(() => openAccess(reader, { env: {}, log: silentLog }))).toEqual(refused(fault));
+    expect(failureOf(() => openAccess(reader, { env: {}, log: silentLog, url: () => "" }))).toEqual(refused(fault));
     expect(readFileSync(inside("state", "format"), "utf8")).toBe(content);
   });
 });
@@ -174,7 +174,7 @@ describe("several venues of a process", () => {
     const log: Log = { ...silentLog, warn: (_fields, text) => void warnings.push(text) };
     mkdirSync(inside("state"), { mode: 0o700 });
     writeFileSync(inside("state", "revocations"), "did:web:old\n");
-    const [a, b] = both().map((config) => openAccess(config, { env: {}, log }));
+    const [a, b] = both().map((config) => openAccess(config, { env: {}, log, url: () => "" }));
     if (a === undefined || b === undefined) throw new Error("There are two");
     expect(a.localToken).not.toBe(b.localToken);
     expect(b.authenticate(`Bearer ${a.localToken}`)).toEqual({ refused: "invalid_token" });
