@@ -7,7 +7,7 @@ import { parsePath } from "../path/grammar.js";
 import type { ReadInput, ReadOutput } from "../schema/types.js";
 import { readFile } from "./content/read-file.js";
 import { checkRequest } from "./content/reading.js";
-import { atVersion } from "./history/version.js";
+import { atVersion, withContent } from "./history/version.js";
 import { isImageType, lookAtImage } from "./rendering/image.js";
 
 /** `read`: the content of a file, or a range of it. */
@@ -18,10 +18,11 @@ export const read: Operation<ReadInput, ReadOutput> = {
   changes: false,
   annotations: LOOKS,
   check: checkRequest,
-  run: (input, call) =>
-    input.version === undefined
-      ? readFile(input, call)
-      : atVersion(call, input.version).then((past) => readFile(input, past)),
+  run(input, call) {
+    if (input.version !== undefined) return atVersion(call, input.version).then((past) => readFile(input, past));
+    const unsaved = call.terms?.unsaved;
+    return readFile(input, unsaved === undefined ? call : withContent(call, unsaved));
+  },
   givesBytes: true,
   bytes: (output) => (output.description !== undefined ? 0 : (output.length ?? lengthOf(output))),
   render,

@@ -33,6 +33,15 @@ export function requestView(request: ApprovalRequest, paint: Paint): string {
     const what = request.overwrites !== undefined ? "overwrite" : request.oldText === null ? "create" : "change";
     return `\nThe agent wants to ${what} ${escapeText(request.path)}\n${diffView(request.diff, paint)}`;
   }
+  if (request.kind === "change") {
+    const { operation, effects, more = 0, diff } = request;
+    const lines = effects.map(
+      ({ action, root, path, to }) =>
+        `  ${action} ${placeOf(root, path)}${to === undefined ? "" : ` to ${escapeText(to)}`}\n`,
+    );
+    const rest = more === 0 ? "" : `  and ${more} more\n`;
+    return `\nThe agent wants to call ${escapeText(operation)}\n${lines.join("")}${rest}${diff === undefined ? "" : diffView(diff, paint)}`;
+  }
   const { command, args, env, path } = request;
   const variables = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
   const words = [...variables, quoted(command), ...args.map(quoted)].join(" ");

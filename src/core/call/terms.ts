@@ -29,6 +29,8 @@ export interface CallTerms {
   readonly listsTypes?: true;
   /** A copy of a directory leaves out what is in it. */
   readonly isShallow?: true;
+  /** Content that a read answers in place of the file's: unsaved text of an editor. The surface has judged the real path. */
+  readonly unsaved?: Buffer;
   /** Replaces the matching rules of `file:edit`. */
   readonly edits?: EditTerms;
   /** Replaces the globs and limits of a search. */

@@ -1,7 +1,7 @@
 // Port of approvals: the request that a call makes to a person, and the use of the decision.
 
 import type { SurfaceContext } from "./adapter.js";
-import type { ApprovedAction, Effect } from "./effect.js";
+import type { ApprovedAction, Effect, EffectPart } from "./effect.js";
 
 /** Changes in a root that need approval. */
 export interface ApprovalRules {
@@ -16,14 +16,8 @@ export interface ApprovalRules {
   readonly askedAs?: string;
 }
 
-/** Effects of a call on one root, for which an approval holds. */
-export interface ApprovalPart {
-  readonly root: string;
-  /** Present state as one text: the approval holds only while it is unchanged. */
-  readonly before: string;
-  /** Resulting state, likewise. */
-  readonly after: string;
-}
+/** Effects of a call on one root, for which an approval holds: only while `before` is unchanged. */
+export type ApprovalPart = EffectPart;
 
 /** Effects of a call, computed before anything is changed. */
 export interface ApprovalRequest {

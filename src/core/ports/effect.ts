@@ -70,6 +70,31 @@ export interface ClientApproval {
   readonly hasAllowed?: true;
   /** Asks the user. Absent: the user cannot be asked now. */
   ask?(question: ClientQuestion): void;
+  /** Present where this process asks the user itself, and makes the call again with what was allowed. */
+  readonly review?: ClientReview;
+}
+
+/** What the user of a client in this process has allowed one call to do. */
+export interface ClientReview {
+  /** Every change is asked about, in roots without rules too. */
+  readonly ofAll: boolean;
+  /** Whether the user has allowed exactly this, from what is there now. */
+  allows(part: EffectPart): boolean;
+  ask(proposal: Proposal): void;
+}
+
+/** Effects on one root, as texts to compare: what is there, and what it becomes. */
+export interface EffectPart {
+  readonly root: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** What a call is about to do. Nothing has been changed. */
+export interface Proposal {
+  readonly parts: readonly EffectPart[];
+  readonly effects: readonly Effect[];
+  readonly diff?: string;
 }
 
 /** Question to the user of a client. */

@@ -3,7 +3,6 @@
 import { hash } from "node:crypto";
 import { approvalDenied, approvalRequired } from "../../core/errors/approval-texts.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
-import { invalidInput } from "../../core/errors/texts.js";
 import type { Access, StandingEntry } from "../../core/ports/access.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import {
@@ -131,16 +130,23 @@ export class ApprovalGate {
   concerns(question: Question): boolean {
     const { allowedRoot } = this.#call.context;
     const isAllowed = (root: string): boolean => this.#allowed.has(root) || root === allowedRoot;
-    return !question.intent.effects.every(({ root }) => isAllowed(root)) && this.#isCovered(question);
+    if (question.intent.effects.every(({ root }) => isAllowed(root))) return false;
+    return this.asksAll || this.#isCovered(question);
+  }
+
+  /** Whether the client asks about every change. */
+  get asksAll(): boolean {
+    return this.#call.context.client?.review?.ofAll === true;
   }
 
   /** Uses what has been allowed. @throws APPROVAL_DENIED */
   #needsAsking(question: Question): boolean {
-    const { rules, intent } = question;
+    const { intent } = question;
     const { approval, context, parts } = this.#call;
     const { approvals: desk } = parts;
     if (!this.concerns(question)) return false;
-    if (this.#clientOf(rules)?.hasAllowed === true) {
+    const client = this.#clientOf(question);
+    if (client?.hasAllowed === true || client?.review?.allows(partOf(intent)) === true) {
       this.#approve(intent, BY_CLIENT);
       return false;
     }
@@ -195,12 +201,14 @@ export class ApprovalGate {
 
   /** The client whose user may decide here, by the operator's word in each of the roots. */
   #clientOfAll(questions: readonly Question[]): ClientApproval | undefined {
-    return questions.map(({ rules }) => this.#clientOf(rules)).reduce((one, other) => one && other);
+    return questions.map((question) => this.#clientOf(question)).reduce((one, other) => one && other);
   }
 
-  #clientOf({ elicit }: ApprovalRules): ClientApproval | undefined {
+  #clientOf(question: Question): ClientApproval | undefined {
     const { client } = this.#call.context;
-    return (elicit ?? client?.isLocal) === true ? client : undefined;
+    // Beyond the rules of the root it is the client that asks.
+    const isBeyond = this.asksAll && !this.#isCovered(question);
+    return isBeyond || (question.rules.elicit ?? client?.isLocal) === true ? client : undefined;
   }
 
   #ask(questions: readonly Question[]): FileAdapterError {
@@ -211,6 +219,8 @@ export class ApprovalGate {
     const mayRead = (one: Effect): boolean => this.#roots.get(one.root)?.mayRead(one) === true;
     const effects = request.effects.map((one) => (mayRead(one) ? one : withoutContent(one)));
     const details = { effects, ...(diff === undefined ? {} : { diff }) };
+    client?.review?.ask({ ...details, parts: request.parts });
+    if (client?.review !== undefined) return approvalRequired(details);
     const isNobody = desk === undefined || (desk.isForClients && client?.ask === undefined);
     if (isNobody) return approvalRequired({ ...details, hint: NOBODY });
     const pending = desk.ask(request);
@@ -281,15 +291,3 @@ function commandIn({ transfer }: SurfaceContext): string | undefined {
 
 const NOBODY = "Nobody can be asked here: run 'venue-files serve', and connect by its URL";
 const TOO_MANY = "Too many requests wait for a person already. Try again later";
-
-/** Takes the field `approval` out of the input of a change. @throws INVALID_INPUT */
-export function splitApproval(
-  given: Record<string, unknown>,
-  changes: boolean,
-): { readonly given: Record<string, unknown>; readonly approval: string | undefined } {
-  if (!changes || !("approval" in given)) return { given, approval: undefined };
-  const { approval, ...rest } = given;
-  if (approval === undefined || approval === null) return { given: rest, approval: undefined };
-  if (typeof approval === "string") return { given: rest, approval };
-  throw invalidInput("'approval' must be a string", "/approval", "id of an approval");
-}

@@ -26,11 +26,15 @@ const OF_MODELS: readonly (string | undefined)[] = ["mcp", "acp"];
 export const mayActAsApprover = ({ surface, tool, terms }: SurfaceContext): boolean =>
   !OF_MODELS.includes(surface) && tool === undefined && terms === undefined;
 
+/** Rules of a root that has none, for calls all of whose changes their client asks about. */
+const rulesOf = ({ client }: SurfaceContext): ApprovalRules | undefined =>
+  client?.review?.ofAll === true ? { for: [], minutes: 0 } : undefined;
+
 /** A root as one call changes it. @param access to the place of the call, which asks from now on */
 export function askingRoot(root: Root, access: CallAccess, call: CallState): Root {
-  const { approve: rules, backend } = root;
-  if (rules === undefined) return root;
   const { authoriser, context } = call;
+  const { approve: rules = rulesOf(context), backend } = root;
+  if (rules === undefined) return root;
   const { askedAs: name = root.name } = rules;
   const isApprover = mayActAsApprover(context);
   if (isApprover && authoriser.allows([root.name], APPROVE)) return root;
@@ -121,7 +125,7 @@ function pass(
 
 /** Counts the source of a copy, unless no rule asks about copies: then the system may share or copy the contents. */
 function countSource({ gate, rules }: Asked, source: TreeSource, { access }: At): TreeSource {
-  if (!rules.for.some((action) => OF_COPIES.includes(action))) return source;
+  if (!gate.asksAll && !rules.for.some((action) => OF_COPIES.includes(action))) return source;
   const seen = new CountedSource(source);
   gate.counted.set(access, seen);
   return seen.source;

@@ -7,6 +7,7 @@ import type { Scheme } from "../../authz/grant.js";
 import { CallScope, cancelledBy } from "../../core/call/scope.js";
 import { newGroupId } from "../../core/entry-id.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import { invalidInput } from "../../core/errors/texts.js";
 import { MADE, UNFLUSHED } from "../../core/errors/undo-texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { ChangeOrigin, ChangeRecord, EntryChange } from "../../core/ports/changes/change.js";
@@ -16,7 +17,7 @@ import type { SandboxExit } from "../../core/ports/sandbox.js";
 import { isObject } from "../../core/unknown.js";
 import { tokenId } from "../../ucan/token/id.js";
 import type { ChainLink } from "../../ucan/verify/proof.js";
-import { ApprovalGate, splitApproval } from "../approvals/approval-gate.js";
+import { ApprovalGate } from "../approvals/approval-gate.js";
 import type { DispatchOptions } from "../options.js";
 
 /** Names this process where neither a credential nor a session does. */
@@ -252,4 +253,16 @@ export function addRemark(output: unknown, remark: string): unknown {
   if (!isObject(output)) return output;
   const { hint } = output;
   return { ...output, hint: typeof hint === "string" ? `${hint}. ${remark}` : remark };
+}
+
+/** Takes the field `approval` out of the input of a change. @throws INVALID_INPUT */
+function splitApproval(
+  given: Record<string, unknown>,
+  changes: boolean,
+): { readonly given: Record<string, unknown>; readonly approval: string | undefined } {
+  if (!changes || !("approval" in given)) return { given, approval: undefined };
+  const { approval, ...rest } = given;
+  if (approval === undefined || approval === null) return { given: rest, approval: undefined };
+  if (typeof approval === "string") return { given: rest, approval };
+  throw invalidInput("'approval' must be a string", "/approval", "id of an approval");
 }

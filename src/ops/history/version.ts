@@ -24,6 +24,14 @@ export async function atVersion(call: PathCall, version: string): Promise<FileCa
   return { ...call, root: { ...call.root, backend } };
 }
 
+/** The call on content in memory. */
+export function withContent(call: PathCall, bytes: Buffer): FileCall {
+  const facts = { size: bytes.length, modified: 0 };
+  const read = async (offset: number, length: number): Promise<Buffer> => bytes.subarray(offset, offset + length);
+  const backend = new PastFile({ ...facts, open: () => ({ ...facts, read, close: () => {} }) }, undefined);
+  return { ...call, root: { ...call.root, backend } };
+}
+
 /**
  * The content of the requested path on one side of an entry.
  *

@@ -1,6 +1,6 @@
 // Entry point of the ACP surface: ties connections, sessions, mounts, editor buffers and undo to one file adapter.
 
-import type { ClientApp, Stream } from "@agentclientprotocol/sdk";
+import type { ClientApp, McpServer, Stream } from "@agentclientprotocol/sdk";
 import { systemClock } from "../../core/clock.js";
 import { silentLog } from "../../core/ports/log.js";
 import { Turns } from "../../core/turns.js";
@@ -8,16 +8,19 @@ import { packageVersion } from "../../version.js";
 import { openBuffer, saveBuffer } from "./files/buffer-files.js";
 import { rootsOf } from "./files/files.js";
 import { findPlace, namesDirectory, placeMounts } from "./files/mounts.js";
-import { takeBack } from "./files/write-text.js";
-import type { AcpLimits, AcpOptions } from "./options.js";
+import { takeBack } from "./files/take-back.js";
+import type { AcpLimits, AcpOptions, ProtocolVersion } from "./options.js";
 import { PacedApp } from "./paced-stream.js";
-import { type AcpCapabilities, type AcpConnection, createConnection } from "./protocol/connection.js";
-import { type Peer, type Ready, registerHandlers } from "./protocol/handlers.js";
-import { type FileSession, type Host, keyOf } from "./protocol/session.js";
-import { type SessionDirectories, Sessions } from "./protocol/sessions.js";
+import { type AcpConnection, type Configure, createConnection } from "./protocol/connection.js";
+import { registerElicitation } from "./protocol/elicitation.js";
+import { type Peer, type Ready, registerHandlers, type ToolServer } from "./protocol/handlers.js";
+import { type AcpCapabilities, newApp } from "./protocol/negotiate.js";
+import { type FileSession, type Host, keyOf, reachOf } from "./protocol/session.js";
+import { directoriesOf, type SessionDirectories, Sessions } from "./protocol/sessions.js";
 import { canRun } from "./protocol/terminals.js";
 import type { Modified, ShownPlace } from "./review/modified.js";
 import { unifiedDiff } from "./review/unified.js";
+import { registerTools, serveTools } from "./tools/server.js";
 
 const CLIENT_NAME = "venue-files";
 const LIMITS = {
@@ -28,8 +31,8 @@ const LIMITS = {
 } satisfies AcpLimits;
 
 /**
- * Serves the `fs/*` and `terminal/*` methods of the Agent Client Protocol (version 1) to agents. All paths are
- * absolute, as agents see them. The caller owns the adapter and closes it.
+ * Serves files to agents of the Agent Client Protocol: version 1 by its methods `fs/*` and `terminal/*`, version 2 as MCP
+ * tools over the connection. All paths are absolute, as agents see them. The caller owns the adapter and closes it.
  * @example
  * const acp = new AcpClientFs({ adapter, mounts: [{ root: "docs" }], approve: async ({ diff }) => ask(diff) });
  * const { agent, newSession } = acp.connect(ndJsonStream(toAgent, fromAgent));
@@ -57,22 +60,27 @@ export class AcpClientFs {
   /** The `clientCapabilities` for hosts that send `initialize` themselves. @throws Error if a mount is invalid */
   async capabilities(): Promise<AcpCapabilities> {
     const { readTextFile, writeTextFile, terminal } = (await this.#waitForClient()).offer;
-    return { fs: { readTextFile, writeTextFile }, terminal };
+    const { elicit, elicitUrl } = this.#options;
+    const elicitation = { form: {}, ...(elicitUrl === true ? { url: {} } : {}) };
+    return { fs: { readTextFile, writeTextFile }, terminal, ...(elicit === undefined ? {} : { elicitation }) };
   }
 
   /**
-   * Connects to one agent.
-   * @param configure registers further handlers, for example for `session/update` and `session/request_permission`
+   * Connects to one agent, and agrees with it on a version.
+   * @param configure registers further handlers, for example for `session/update` and `session/request_permission`; in
+   * version 2 they are those of the SDK's `experimental/v2`
    */
-  connect(stream: Stream, configure: (app: ClientApp) => unknown = () => {}): AcpConnection {
-    const { app, peer } = this.#newApp();
-    configure(app);
-    const connection = createConnection(app.connect(stream), {
-      peer,
-      sessions: this.#sessions,
+  connect(stream: Stream, configure: Configure = () => {}): AcpConnection {
+    const peer = this.#newPeer();
+    const connection = createConnection(stream, {
+      ...{ peer, configure, sessions: this.#sessions, choice: this.#options.protocol ?? "auto" },
+      mcp: this.#options.mcp === true,
+      hasTools: this.#options.adapter.operations !== undefined,
       mounts: async () => (await this.#waitForClient()).mounts,
       clientInfo: { name: CLIENT_NAME, version: packageVersion() },
       capabilities: () => this.capabilities(),
+      app: async (version) => this.#register(await newApp(version, CLIENT_NAME), peer, version),
+      serve: (directories, mounts) => this.#serve(peer, directories, mounts),
     });
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
@@ -83,20 +91,40 @@ export class AcpClientFs {
    * A client app with all handlers, for hosts that connect it themselves (once) and register its sessions with {@link
    * addSession}.
    */
-  app(): ClientApp {
-    return this.#newApp().app;
+  app(options?: { readonly protocol: 1 }): ClientApp;
+  /** One of the SDK's `experimental/v2`. */
+  app(options: { readonly protocol: 2 }): Promise<ClientApp>;
+  app({ protocol }: { readonly protocol: ProtocolVersion } = { protocol: 1 }): ClientApp | Promise<ClientApp> {
+    const peer = this.#newPeer();
+    if (protocol === 1) return this.#register(new PacedApp({ name: CLIENT_NAME }), peer, protocol);
+    return newApp(protocol, CLIENT_NAME).then((app) => this.#register(app, peer, protocol));
   }
 
   /**
    * Registers a session that the host has opened over `app`, so that its agent can use it.
+   * @param directories `tools`: what {@link declareTools} has answered for it
    * @throws Error if a directory is outside the mounts, the id is already registered, or `app` belongs to another
    * instance
    */
-  async addSession(app: ClientApp, sessionId: string, directories: SessionDirectories): Promise<void> {
-    const peer = this.#peers.get(app);
-    if (peer === undefined) throw new Error("That app was not made here");
+  async addSession(
+    app: ClientApp,
+    sessionId: string,
+    directories: SessionDirectories & { readonly tools?: McpServer },
+  ): Promise<void> {
+    const peer = this.#peerOf(app);
     const { mounts } = await this.#waitForClient();
-    this.#sessions.add(peer, sessionId, { directories, mounts });
+    const tools = [...peer.tools.values()].find(({ declaration }) => declaration === directories.tools);
+    this.#sessions.add(peer, sessionId, { directories, mounts, tools });
+  }
+
+  /**
+   * Serves tools for a session that the host is about to open over `app`, with an agent that takes MCP over ACP.
+   * @returns what to send in its `mcpServers`
+   * @throws Error as `addSession`
+   */
+  async declareTools(app: ClientApp, directories: SessionDirectories): Promise<McpServer> {
+    const { mounts } = await this.#waitForClient();
+    return this.#serve(this.#peerOf(app), directories, mounts).declaration;
   }
 
   /**
@@ -178,21 +206,40 @@ export class AcpClientFs {
     await this.#sessions.release();
   }
 
-  #newApp(): { app: ClientApp; peer: Peer } {
-    const sessions = this.#sessions;
+  #newPeer(): Peer {
     const peer: Peer = {
       agent: undefined,
       opening: 0,
+      tools: new Map(),
       host: this.#host,
       onAudit: this.#options.onAudit,
       known: () => this.#known,
       ready: () => this.#waitForClient(),
-      session: (id) => sessions.of(peer, id),
+      session: (id) => this.#sessions.of(peer, id),
     };
-    const app = registerHandlers(new PacedApp({ name: CLIENT_NAME }), peer);
-    app.onConnect(({ closed }) => void closed.then(() => sessions.release(peer)));
+    return peer;
+  }
+
+  #register(app: ClientApp, peer: Peer, version: ProtocolVersion): ClientApp {
+    const { elicit, elicitUrl = false, mcp = false } = this.#options;
+    if (version === 1) registerHandlers(app, peer);
+    if (version !== 1 || mcp) registerTools(app, peer);
+    if (elicit !== undefined) registerElicitation(app, peer, { elicit, withUrl: elicitUrl });
+    app.onConnect(({ closed }) => void closed.then(() => this.#sessions.release(peer)));
     this.#peers.set(app, peer);
-    return { app, peer };
+    return app;
+  }
+
+  #peerOf(app: ClientApp): Peer {
+    const peer = this.#peers.get(app);
+    if (peer === undefined) throw new Error("That app was not made here");
+    return peer;
+  }
+
+  #serve(peer: Peer, directories: SessionDirectories, mounts: Ready["mounts"]): ToolServer {
+    const { operations = [] } = this.#options.adapter;
+    const reach = reachOf(mounts, directoriesOf(directories, mounts));
+    return serveTools(peer, { name: CLIENT_NAME, operations, reach, mounts });
   }
 
   /** Prepared once; a failed attempt is retried on the next call. */

@@ -42,6 +42,32 @@ export interface AcpTerminals {
 /** The caller on whose behalf agents act; the operator if `callerDID` is absent. */
 export type AcpCaller = Pick<InvokeContext, "callerDID" | "authentication" | "ucans">;
 
+/** A question of an agent. */
+export interface ElicitRequest {
+  /** `url`: the user is to open a page, and nothing comes back by this connection. */
+  readonly mode: "form" | "url";
+  readonly message: string;
+  /** Of a form: a flat JSON Schema. */
+  readonly schema?: Readonly<Record<string, unknown>>;
+  readonly url?: string;
+  /** Absent: it belongs to no session, as a question before one is opened. */
+  readonly sessionId?: string;
+  /** Aborts when nobody waits any more. */
+  readonly signal: AbortSignal;
+}
+
+export interface ElicitAnswer {
+  readonly action: "accept" | "decline" | "cancel";
+  /** Of an accepted form. One that does not fit the schema is sent as `cancel`. */
+  readonly content?: Readonly<Record<string, unknown>>;
+}
+
+export type Elicit = (request: ElicitRequest) => ElicitAnswer | Promise<ElicitAnswer>;
+
+export type ProtocolVersion = 1 | 2;
+/** `auto`: 2 where the agent speaks it, else 1. */
+export type ProtocolChoice = ProtocolVersion | "auto";
+
 /** Options of `AcpClientFs`. */
 export interface AcpOptions {
   readonly adapter: AcpAdapter;
@@ -57,6 +83,14 @@ export interface AcpOptions {
   /** Caps list that attenuates every session. */
   readonly caps?: readonly unknown[];
   readonly caller?: AcpCaller;
+  /** Version of the protocol to speak. Default `auto`: 2 with agents that speak it, else 1. */
+  readonly protocol?: ProtocolChoice;
+  /** Agents of version 1 get tools too, where they take MCP over the connection. Those of version 2 always do. */
+  readonly mcp?: boolean;
+  /** Asks the user what an agent wants to know. Absent: agents cannot ask. */
+  readonly elicit?: Elicit;
+  /** The hook takes pages for the user to open as well. */
+  readonly elicitUrl?: boolean;
   /** `keep`: written text takes the line endings of the existing file. Default `asGiven`. */
   readonly newlines?: "asGiven" | "keep";
   readonly clock?: Clock;

@@ -12,16 +12,19 @@ import { Intake } from "../streams/intake.js";
 type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
 type Id = string | number;
 
-/** Maximum reads of one agent in progress, including answers that it has not yet taken. */
-const MAX_READS = 2;
-const READ = "fs/read_text_file";
+/** Maximum requests of one agent in progress, by method, including answers that it has not yet taken. */
+const MOST: readonly (readonly [method: string, most: number])[] = [
+  ["fs/read_text_file", 2],
+  // Calls of tools may wait for the user.
+  ["mcp/message", 16],
+];
 
 /**
- * Wraps a stream so that further `fs/*` requests queue, in order, while the agent has not taken the answers to its
+ * Wraps a stream so that further `fs/*` and `mcp/*` requests queue, in order, while the agent has not taken the answers to its
  * earlier reads. An agent that sends reads without taking the answers cannot make the host buffer ahead. All other
  * messages pass through.
  */
-function pacedStream({ readable, writable }: Stream): Stream {
+export function pacedStream({ readable, writable }: Stream): Stream {
   const pace = new Pace();
   return { readable: pace.incoming(readable), writable: pace.outgoing(writable) };
 }
@@ -40,15 +43,16 @@ export class PacedApp extends ClientApp {
 const isStream = (target: Stream | AgentApp): target is Stream => "readable" in target;
 
 class Pace {
-  readonly #reads = new Set<Id>();
+  readonly #running = MOST.map(([method, most]) => ({ method, most, ids: new Set<Id>() }));
   #deliver: (message: Message) => void = () => {};
   /** Called when the intake has room for more messages. */
   #onRoom: () => void = () => {};
   readonly #intake = new Intake<Message>({
-    isOpen: () => this.#reads.size < MAX_READS,
+    isOpen: () => this.#running.every(({ ids, most }) => ids.size < most),
     deliver: (message) => {
       const id = idOf(message);
-      if (id !== undefined && methodOf(message) === READ) this.#reads.add(id);
+      const method = methodOf(message);
+      if (id !== undefined) this.#running.find((one) => one.method === method)?.ids.add(id);
       this.#deliver(message);
       this.#onRoom();
     },
@@ -78,7 +82,7 @@ class Pace {
       write: async (message) => {
         await writer.write(message);
         const id = methodOf(message) === undefined ? idOf(message) : undefined;
-        if (id !== undefined && this.#reads.delete(id)) this.#intake.startNext();
+        if (id !== undefined && this.#running.some(({ ids }) => ids.delete(id))) this.#intake.startNext();
       },
       close: () => writer.close(),
       abort: (reason) => writer.abort(reason),
@@ -94,7 +98,7 @@ class Pace {
       }
       const { value, done } = await reader.read();
       if (done) return this.#intake.finish();
-      if (idOf(value) !== undefined && methodOf(value)?.startsWith("fs/") === true) this.#intake.push(value);
+      if (idOf(value) !== undefined && /^(?:fs|mcp)\//.test(methodOf(value) ?? "")) this.#intake.push(value);
       else this.#deliver(value);
     }
   }

@@ -8,18 +8,13 @@ import type { OperationMetadata, ResolveAsset, SurfaceContext } from "../../core
 import type { Log } from "../../core/ports/log.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
 import type { McpReports } from "../../surfaces/mcp/http.js";
+import { advertisedTool } from "../../surfaces/mcp/offer/advertised-tool.js";
+import { EVERYDAY, instructions } from "../../surfaces/mcp/offer/everyday.js";
+import { toolInput } from "../../surfaces/mcp/offer/tool-input.js";
 import type { Approvals } from "../approvals/approvals.js";
 import type { VenueHost } from "../venue.js";
-import { advertisedTool } from "./advertised-tool.js";
 import type { HostedOperation } from "./catalogue.js";
-import { instructions, serverInfo } from "./mcp-greeting.js";
-import { toolInput } from "./tool-input.js";
-
-/** The file operations agents use most, in the order they are offered. */
-const EVERYDAY: readonly string[] = [
-  ...["roots", "list", "tree", "read", "stat", "glob", "grep"],
-  ...["write", "edit", "append", "mkdir", "move", "copy", "delete"],
-].map((name) => `file:${name}`);
+import { serverInfo } from "./mcp-greeting.js";
 
 /** State that all MCP connections of a venue share. */
 export interface McpParts {

@@ -5,7 +5,7 @@ import { hashText } from "../../../src/core/etag.js";
 import { sha256Of } from "../../../src/ops/content/file-etag.js";
 import type { FileOutputs } from "../../../src/schema/types.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
-import { entryOfWrite } from "../../../src/surfaces/acp/files/write-text.js";
+import { entryOf } from "../../../src/surfaces/acp/files/take-back.js";
 import { useGround } from "../../ops/ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 
@@ -38,12 +38,10 @@ test("the entry of a write is found by the whole hash of its content, since othe
   await write("file", one);
   await write("file", other);
   const calls = { adapter: ground.adapter, context: () => ({}) };
-  const own = { id: session, calls, changes: { hasEntry: () => false } } as unknown as Parameters<
-    typeof entryOfWrite
-  >[0];
-  const place = { root: "r", key: "r/file" } as Parameters<typeof entryOfWrite>[1];
-  expect(await entryOfWrite(own, place, hash(one))).toBeUndefined();
-  expect(await entryOfWrite(own, place, hash(other))).toMatch(/./);
+  const own = { id: session, calls, changes: { hasEntry: () => false } } as unknown as Parameters<typeof entryOf>[0];
+  const place = { root: "r", key: "r/file" } as Parameters<typeof entryOf>[1];
+  expect(await entryOf(own, place, { op: "write", hash: hash(one) })).toBeUndefined();
+  expect(await entryOf(own, place, { op: "write", hash: hash(other) })).toMatch(/./);
 });
 
 describe("undo and redo in a root with a journal", () => {

@@ -76,7 +76,7 @@ describe.each(SDKS)("sessions of an agent on SDK %s", (sdk) => {
       const greeting = await agent.greeting(session);
       expect(greeting).toMatchObject({
         initialize: {
-          protocolVersion: 1,
+          protocolVersion: 2,
           clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: false },
           clientInfo: { name: "venue-files", version: expect.stringMatching(/^\d/) },
         },
@@ -183,8 +183,8 @@ describe("a session", () => {
 
   test("is not opened with an agent that speaks another version", async () => {
     const acp = newFs();
-    const connection = connectLocally(acp, 2);
-    await expect(connection.newSession({ cwd: at("one") })).rejects.toThrow("version 2");
+    const connection = connectLocally(acp, 7);
+    await expect(connection.newSession({ cwd: at("one") })).rejects.toThrow("version 7");
     await connection.closed;
   });
 });

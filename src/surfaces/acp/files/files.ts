@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import type { Ability } from "../../../core/call/capability.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import { hashText } from "../../../core/etag.js";
-import type { Exec, SurfaceContext } from "../../../core/ports/adapter.js";
+import type { Exec, OperationMetadata, SurfaceContext } from "../../../core/ports/adapter.js";
 import type { ClientApproval } from "../../../core/ports/effect.js";
 import type {
   HashOutput,
@@ -29,6 +29,8 @@ export interface AcpAdapter {
   ): { allows(segments: readonly string[], ability: Ability | "exec/run"): boolean };
   /** Absent: there are no terminals. */
   readonly exec?: Exec;
+  /** Absent: agents get no tools. */
+  readonly operations?: readonly OperationMetadata[];
 }
 
 /** A file, by root and path. */
@@ -214,15 +216,9 @@ export async function makeParents(
   signal?: AbortSignal,
 ): Promise<readonly string[]> {
   const { adapter, context } = calls;
-  const missing: string[] = [];
   const made: string[] = [];
   try {
-    for (let above = parentOf(path); above !== ""; above = parentOf(above)) {
-      const { exists } = parseStat(await adapter.invoke("file:stat", { root, path: above }, context(signal)));
-      if (exists) break;
-      missing.unshift(above);
-    }
-    for (const directory of missing) {
+    for (const directory of await missingAbove(calls, { root, path }, signal)) {
       const input: MkdirInput = { root, path: directory };
       if (parseMkdir(await adapter.invoke("file:mkdir", input, context(signal))).created) made.push(directory);
     }
@@ -232,7 +228,22 @@ export async function makeParents(
   return made;
 }
 
-const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
+/** The directories above a file that are not there, outermost first. @throws FileAdapterError */
+export async function missingAbove(
+  { adapter, context }: FileCalls,
+  { root, path }: FilePlace,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const missing: string[] = [];
+  for (let above = parentOf(path); above !== ""; above = parentOf(above)) {
+    const { exists } = parseStat(await adapter.invoke("file:stat", { root, path: above }, context(signal)));
+    if (exists) break;
+    missing.unshift(above);
+  }
+  return missing;
+}
+
+export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 const parseMkdir = (output: unknown): MkdirOutput => output as MkdirOutput;
 
 /** Removes the directories created for a file as long as they are empty. Never rejects. @param made outermost first */

@@ -1,104 +1,253 @@
-// One connection to an agent: `initialize` (once) and `session/new`.
+// One connection to an agent: which version it speaks, and its sessions.
 
 import {
+  type ClientApp,
   type ClientConnection,
   type ClientContext,
   type Implementation,
-  type InitializeRequest,
   type McpServer,
   methods,
+  type NewSessionRequest,
+  type Stream,
 } from "@agentclientprotocol/sdk";
-import type { Mount } from "../files/mounts.js";
-import type { Peer } from "./handlers.js";
+import { adapterError } from "../../../core/errors/errors.js";
+import { findPlace, type Mount } from "../files/mounts.js";
+import type { ProtocolChoice, ProtocolVersion } from "../options.js";
+import type { Peer, ToolServer } from "./handlers.js";
+import {
+  type AcpCapabilities,
+  type AgentFacts,
+  type Agreement,
+  connectApp,
+  discard,
+  negotiate,
+  serversOf,
+} from "./negotiate.js";
 import { directoriesOf, type SessionDirectories, type Sessions } from "./sessions.js";
 
-const PROTOCOL_VERSION = 1;
-/** Maximum characters kept of an agent's name. */
-const MAX_NAME = 200;
-
-/** Parameters of `session/new`. */
+/** Parameters of `session/new` and `session/resume`. */
 export interface NewSession extends SessionDirectories {
   readonly mcpServers?: readonly McpServer[];
 }
 
-/** A connected agent. */
+/** A session that an agent keeps. */
+export interface ListedSession extends SessionDirectories {
+  readonly sessionId: string;
+  readonly title?: string | null;
+  /** ISO 8601. */
+  readonly updatedAt?: string | null;
+}
+
+/** A connected agent. Whatever is asked of it waits until the version is agreed on. */
 export interface AcpConnection {
+  /** The version spoken. Rejects if there is none. */
+  readonly protocol: Promise<ProtocolVersion>;
+  /** How the agent gets at files: by its methods, as MCP tools over the connection, or not at all. */
+  readonly files: Promise<"fs" | "mcp" | "none">;
   /** For requests to the agent: `agent.request("session/prompt", …)`. */
-  readonly agent: ClientContext;
+  readonly agent: Pick<ClientContext, "request" | "notify">;
   /**
-   * Opens a session that reaches only its directories; sends `initialize` before the first one.
-   * @throws Error, before anything is sent, if a directory is in no mount; RequestError from the agent
+   * Opens a session that reaches only its directories.
+   * @throws Error, before it is sent, if a directory is in no mount; RequestError from the agent
    */
   newSession(request: NewSession): Promise<string>;
+  /** One page of the sessions that the agent keeps; those outside the mounts are left out. @throws NOT_SUPPORTED */
+  listSessions(request?: { readonly cwd?: string; readonly cursor?: string }): Promise<{
+    readonly sessions: readonly ListedSession[];
+    readonly nextCursor?: string;
+  }>;
+  /**
+   * Goes on with a session that the agent keeps. What it changed here before can still be undone.
+   * @throws as `newSession`; NOT_SUPPORTED
+   */
+  resumeSession(sessionId: string, request: NewSession): Promise<void>;
+  /** Has the agent forget a session, and ends its commands. @throws NOT_SUPPORTED */
+  deleteSession(sessionId: string): Promise<void>;
+  /** Ends a session that the agent may keep, and its commands. @throws NOT_SUPPORTED */
+  endSession(sessionId: string): Promise<void>;
   /** Resolves when the connection ends. The agent's sessions stay registered. */
   readonly closed: Promise<void>;
   /** Closes the connection and ends all commands of the agent. */
   close(): Promise<void>;
 }
 
+/** Called with the app once the version is known, before anything of the agent is handled. */
+export type Configure = (app: ClientApp, version: ProtocolVersion) => unknown;
+
 export interface ConnectionParts {
   readonly peer: Peer;
   readonly sessions: Sessions;
-  mounts(): Promise<readonly Mount[]>;
+  readonly choice: ProtocolChoice;
+  /** Agents of version 1 get tools too. */
+  readonly mcp: boolean;
   readonly clientInfo: Implementation;
+  mounts(): Promise<readonly Mount[]>;
   capabilities(): Promise<AcpCapabilities>;
+  /** An app with all handlers of the version. */
+  app(version: ProtocolVersion): Promise<ClientApp>;
+  readonly configure: Configure;
+  /** Whether there are tools to offer. */
+  readonly hasTools: boolean;
+  /** Serves tools for a session that is about to be opened. */
+  serve(directories: SessionDirectories, mounts: readonly Mount[]): ToolServer;
 }
 
-export function createConnection(connection: ClientConnection, parts: ConnectionParts): AcpConnection {
-  const { agent } = connection;
+/** A connection with its version. */
+interface Opened extends Pick<Agreement, "version"> {
+  readonly agent: ClientContext;
+  readonly facts: AgentFacts;
+  readonly files: "fs" | "mcp" | "none";
+  readonly connection: Pick<ClientConnection, "closed" | "close">;
+}
+
+export function createConnection(stream: Stream, parts: ConnectionParts): AcpConnection {
   const { peer, sessions } = parts;
-  let greeted: Promise<{ readonly takesDirectories: boolean }> | undefined;
-  const closed = connection.closed.then(() => sessions.release(peer));
+  const stop = new AbortController();
+  const opened = quiet(open(stream, parts, stop.signal));
+  const closed = opened
+    .then(({ connection }) => connection.closed)
+    .catch(() => {})
+    .then(() => sessions.release(peer));
+  const agent = {
+    request: async (...given: Parameters<ClientContext["request"]>) => (await opened).agent.request(...given),
+    notify: async (...given: Parameters<ClientContext["notify"]>) => (await opened).agent.notify(...given),
+  } as AcpConnection["agent"];
+  const require = async (offer: "lists" | "resumes" | "deletes" | "closes"): Promise<void> => {
+    if ((await opened).facts[offer]) return;
+    throw adapterError("NOT_SUPPORTED", `The agent offers no sessions to ${VERBS[offer]}`, {});
+  };
+  const end = async (sessionId: string, method: "session/delete" | "session/close"): Promise<void> => {
+    await agent.request(method, { sessionId });
+    await sessions.detach(peer, sessionId);
+  };
   return {
     agent,
     closed,
-    async newSession({ cwd, additionalDirectories = [], mcpServers = [] }) {
+    protocol: quiet(opened.then(({ version }) => version)),
+    files: quiet(opened.then(({ files }) => files)),
+    newSession: (request) => newSession(parts, opened, request),
+    async listSessions(request = {}) {
+      await require("lists");
       const mounts = await parts.mounts();
-      const directories = { cwd, additionalDirectories };
-      directoriesOf(directories, mounts);
-      greeted ??= greet(connection, parts);
-      const { takesDirectories } = await greeted;
-      peer.opening++;
-      try {
-        const { sessionId } = await agent.request(methods.agent.session.new, {
-          cwd,
-          mcpServers: [...mcpServers],
-          ...(takesDirectories && additionalDirectories.length > 0
-            ? { additionalDirectories: [...additionalDirectories] }
-            : {}),
-        });
-        sessions.add(peer, sessionId, { directories, mounts });
-        return sessionId;
-      } finally {
-        peer.opening--;
-      }
+      const page = await agent.request(methods.agent.session.list, { ...request });
+      const { sessions: all, nextCursor: next } = page;
+      return { sessions: all.filter((one) => isIn(mounts, one)).map(listed), ...(next ? { nextCursor: next } : {}) };
+    },
+    async resumeSession(sessionId, request) {
+      directoriesOf(request, await parts.mounts());
+      await require("resumes");
+      await resumeSession(parts, opened, { sessionId, request });
+    },
+    async deleteSession(sessionId) {
+      await require("deletes");
+      await end(sessionId, methods.agent.session.delete);
+    },
+    async endSession(sessionId) {
+      await require("closes");
+      await end(sessionId, methods.agent.session.close);
     },
     async close() {
-      connection.close();
+      stop.abort();
+      await opened.then(({ connection }) => connection.close()).catch(() => {});
       await closed;
     },
   };
 }
 
-/** @throws RequestError; Error if the agent speaks another protocol version */
-async function greet(connection: ClientConnection, { peer, clientInfo, capabilities }: ConnectionParts) {
-  const clientCapabilities = await capabilities();
-  const request: InitializeRequest = { protocolVersion: PROTOCOL_VERSION, clientCapabilities, clientInfo };
-  const { protocolVersion, agentInfo, agentCapabilities } = await connection.agent.request(
-    methods.agent.initialize,
-    request,
-  );
-  if (protocolVersion !== PROTOCOL_VERSION) {
-    connection.close();
-    throw new Error(`The agent speaks version ${protocolVersion} of the protocol, not ${PROTOCOL_VERSION}`);
-  }
-  peer.agent = agentInfo?.name.slice(0, MAX_NAME);
-  // Additional directories are sent only to agents that announce support; the session reaches them either way.
-  return { takesDirectories: (agentCapabilities?.sessionCapabilities?.additionalDirectories ?? null) !== null };
+const VERBS = { lists: "list", resumes: "resume", deletes: "delete", closes: "end" } as const;
+
+/** Nobody has to wait for it: who does is told of a failure. */
+function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }
 
-/** Capabilities announced to agents in `initialize`. */
-export interface AcpCapabilities {
-  readonly fs: { readonly readTextFile: boolean; readonly writeTextFile: boolean };
-  readonly terminal: boolean;
+/** @throws RequestError; Error if the agent speaks another version */
+async function open(stream: Stream, parts: ConnectionParts, signal: AbortSignal): Promise<Opened> {
+  const { peer, choice, clientInfo, configure } = parts;
+  const greeting = { choice, clientInfo, capabilities: await parts.capabilities() };
+  const agreed = await negotiate(stream, greeting, signal);
+  const { version, agent: facts } = agreed;
+  peer.agent = facts.name;
+  try {
+    const app = await parts.app(version);
+    configure(app, version);
+    const connection = await connectApp(app, agreed);
+    if (signal.aborted) connection.close();
+    const takesTools = facts.takesTools && parts.hasTools && (version !== 1 || parts.mcp);
+    const files = takesTools ? "mcp" : version === 1 ? "fs" : "none";
+    if (files === "none")
+      peer.host.log.warn({ agent: facts.name }, "the agent gets no files: it takes no MCP over ACP");
+    return { version, facts, files, agent: connection.agent, connection };
+  } catch (error) {
+    discard(agreed.stream);
+    throw error;
+  }
 }
+
+/** The part of a request that both ways to a session have in common. */
+function requestOf(
+  { cwd, additionalDirectories = [], mcpServers = [] }: NewSession,
+  { facts, version }: Opened,
+  tools: ToolServer | undefined,
+): NewSessionRequest {
+  // Additional directories are sent only to agents that announce support; the session reaches them either way.
+  const takesDirectories = facts.takesDirectories && additionalDirectories.length > 0;
+  return {
+    cwd,
+    mcpServers: [...serversOf(mcpServers, version), ...(tools === undefined ? [] : [tools.declaration])],
+    ...(takesDirectories ? { additionalDirectories: [...additionalDirectories] } : {}),
+  };
+}
+
+async function newSession(parts: ConnectionParts, opening: Promise<Opened>, request: NewSession): Promise<string> {
+  const { peer, sessions } = parts;
+  const mounts = await parts.mounts();
+  directoriesOf(request, mounts);
+  const opened = await opening;
+  const tools = opened.files === "mcp" ? parts.serve(request, mounts) : undefined;
+  peer.opening++;
+  try {
+    const params = requestOf(request, opened, tools);
+    const { sessionId } = await opened.agent.request(methods.agent.session.new, params);
+    sessions.add(peer, sessionId, { directories: request, mounts, tools });
+    return sessionId;
+  } catch (error) {
+    tools?.close();
+    throw error;
+  } finally {
+    peer.opening--;
+  }
+}
+
+async function resumeSession(
+  parts: ConnectionParts,
+  opening: Promise<Opened>,
+  { sessionId, request }: { readonly sessionId: string; readonly request: NewSession },
+): Promise<void> {
+  const { peer, sessions } = parts;
+  const mounts = await parts.mounts();
+  const opened = await opening;
+  const tools = opened.files === "mcp" ? parts.serve(request, mounts) : undefined;
+  // The agent may use its files as it resumes.
+  const settle = sessions.resume(peer, sessionId, { directories: request, mounts, tools });
+  let isDone = false;
+  try {
+    const { agent } = opened;
+    await agent.request(methods.agent.session.resume, { sessionId, ...requestOf(request, opened, tools) });
+    isDone = true;
+  } finally {
+    await settle(isDone);
+  }
+}
+
+function isIn(mounts: readonly Mount[], session: SessionDirectories): boolean {
+  return [session.cwd, ...(session.additionalDirectories ?? [])].every((path) => findPlace(mounts, path) !== undefined);
+}
+
+const listed = ({ sessionId, cwd, additionalDirectories, title, updatedAt }: ListedSession): ListedSession => ({
+  ...{ sessionId, cwd },
+  ...(additionalDirectories === undefined ? {} : { additionalDirectories }),
+  ...(title ? { title } : {}),
+  ...(updatedAt ? { updatedAt } : {}),
+});

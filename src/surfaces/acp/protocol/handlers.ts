@@ -2,7 +2,7 @@
 // audit.
 
 import { setImmediate } from "node:timers/promises";
-import type { ClientApp } from "@agentclientprotocol/sdk";
+import type { ClientApp, McpServer } from "@agentclientprotocol/sdk";
 import { isADirectory, notADirectory } from "../../../core/errors/texts.js";
 import { typeAt } from "../files/files.js";
 import { type AcpPlace, below, findPlace, type Mount, namesDirectory, OutsideRoots } from "../files/mounts.js";
@@ -45,6 +45,18 @@ export interface AcpSession {
   /** The session's directories, as segments of absolute paths. */
   readonly directories: readonly (readonly string[])[];
   readonly terminals: Terminals;
+  /** Absent: the agent has no tools. */
+  readonly tools: ToolServer | undefined;
+}
+
+/** The tools of one session, as an MCP server over the connection. */
+export interface ToolServer {
+  /** For `mcpServers` of the request that opens the session. */
+  readonly declaration: McpServer;
+  /** Calls are served from now on. */
+  bind(session: AcpSession): void;
+  /** Cancels what runs, and serves nothing more. */
+  close(): void;
 }
 
 /** The client side of one connection. */
@@ -58,6 +70,8 @@ export interface Peer {
   ready(): Promise<Ready>;
   /** Number of `session/new` requests that the agent has not answered yet. */
   opening: number;
+  /** Servers of tools by their ids: one a session. */
+  readonly tools: Map<string, ToolServer>;
   session(id: string): AcpSession | undefined;
 }
 
@@ -119,7 +133,7 @@ async function serve(
     const handler = HANDLERS[method];
     if (handler === undefined || !offer[handler.offer]) throw new NotOffered();
     if (named === undefined) throw new InvalidParams("'sessionId' must be a string");
-    const session = peer.session(sessionId) ?? (await newSession(peer, sessionId));
+    const session = peer.session(sessionId) ?? (await sessionOf(peer, sessionId));
     return await handler.handle({ params, signal, session, mounts, peer, trace, info });
   } catch (error) {
     const answered = answerFor(error, info);
@@ -132,18 +146,19 @@ async function serve(
 }
 
 /**
- * Looks a session up again: the agent's first request may arrive in the same tick as the `session/new` answer that
+ * Looks a session up, a turn later too: the agent's first request may arrive in the same tick as the `session/new` answer that
  * names the session.
  * @throws UnknownSession
  */
-async function newSession(peer: Peer, id: string): Promise<AcpSession> {
-  if (peer.opening > 0) await setImmediate();
+export async function sessionOf(peer: Peer, id: string): Promise<AcpSession> {
+  if (peer.opening > 0 && peer.session(id) === undefined) await setImmediate();
   const session = peer.session(id);
   if (session === undefined) throw new UnknownSession();
   return session;
 }
 
-function audit(
+/** Tells the host of a request that has ended. */
+export function audit(
   { host, agent, onAudit }: Peer,
   { method, outcome, startedMs, trace }: { method: string; outcome: string; startedMs: number; trace: Trace },
 ): void {

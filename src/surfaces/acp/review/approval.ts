@@ -1,6 +1,7 @@
 // Approval of writes and commands, with the "always" answers that stand for the rest of a session.
 
 import { FileAdapterError } from "../../../core/errors/errors.js";
+import type { Effect } from "../../../core/ports/effect.js";
 import { rejectOnAbort } from "../../../core/turns.js";
 import type { Overwritten } from "./modified.js";
 
@@ -34,7 +35,26 @@ export interface CommandRequest {
   readonly signal: AbortSignal;
 }
 
-export type ApprovalRequest = WriteRequest | CommandRequest;
+/** A change by a tool that awaits approval, where it is more than the text of one file. */
+export interface ChangeRequest {
+  readonly kind: "change";
+  readonly sessionId: string;
+  /** `file:move`. */
+  readonly operation: string;
+  /** What is changed, or the target; as agents see it. */
+  readonly path: string;
+  /** By root and path in it. */
+  readonly effects: readonly Effect[];
+  /** Number of further effects. */
+  readonly more?: number;
+  /** Unified diff of texts, possibly cut. */
+  readonly diff?: string;
+  readonly signal: AbortSignal;
+}
+
+export type ApprovalRequest = WriteRequest | CommandRequest | ChangeRequest;
+/** Kinds for which "always" answers stand. Changes by tools are writes. */
+type Kind = "write" | "terminal";
 
 /** Decides about one request. The request's `signal` aborts when the answer is no longer needed. */
 export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<ApprovalAnswer>;
@@ -49,11 +69,11 @@ export class StandingAnswers {
   readonly #answers = new Map<string, "allow" | "reject">();
 
   /** @returns `undefined` without an "always" answer */
-  of(kind: ApprovalRequest["kind"], root: string): "allow" | "reject" | undefined {
+  of(kind: Kind, root: string): "allow" | "reject" | undefined {
     return this.#answers.get(`${kind} ${root}`);
   }
 
-  keep(kind: ApprovalRequest["kind"], root: string, answer: "allow" | "reject"): void {
+  keep(kind: Kind, root: string, answer: "allow" | "reject"): void {
     this.#answers.set(`${kind} ${root}`, answer);
   }
 }
@@ -71,7 +91,7 @@ export interface Asking {
  * @throws Rejected; ABORTED if the request is cancelled meanwhile; any error of the hook
  */
 export async function requireApproval(
-  kind: ApprovalRequest["kind"],
+  kind: Kind,
   { approve, standing, root }: Asking,
   describe: () => ApprovalRequest,
 ): Promise<boolean> {
@@ -79,12 +99,21 @@ export async function requireApproval(
   const known = standing.of(kind, root);
   if (known === "allow") return false;
   if (known === "reject") throw new Rejected();
-  const request = describe();
-  const answer = await rejectOnAbort(Promise.resolve(approve(request)), request.signal);
+  const answer = await ask(approve, describe());
   if (answer === "allow_always") standing.keep(kind, root, "allow");
   else if (answer === "reject_always") standing.keep(kind, root, "reject");
-  if (answer !== "allow" && answer !== "allow_always") throw new Rejected();
+  if (!isYes(answer)) throw new Rejected();
   return true;
+}
+
+const ask = (approve: Approve, request: ApprovalRequest): Promise<ApprovalAnswer> =>
+  rejectOnAbort(Promise.resolve(approve(request)), request.signal);
+
+const isYes = (answer: ApprovalAnswer): boolean => answer === "allow" || answer === "allow_always";
+
+/** Asks about one change, whatever was answered "always". @throws as {@link requireApproval} */
+export async function requireThisApproval(approve: Approve, request: ApprovalRequest): Promise<void> {
+  if (!isYes(await ask(approve, request))) throw new Rejected();
 }
 
 /**
@@ -105,8 +134,6 @@ export async function runApproved<T>(
     const isAskedFor = error instanceof FileAdapterError && error.code === "APPROVAL_REQUIRED";
     if (!isAskedFor || wasAsked || approve === undefined) throw error;
   }
-  const request = describe();
-  const answer = await rejectOnAbort(Promise.resolve(approve(request)), request.signal);
-  if (answer !== "allow" && answer !== "allow_always") throw new Rejected();
+  await requireThisApproval(approve, describe());
   return run(true);
 }

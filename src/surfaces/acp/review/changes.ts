@@ -23,7 +23,19 @@ export interface Change {
   readonly buffer?: Buffered;
   /** Entry of the journal by which it is undone, or redone once it was undone. */
   readonly entry?: string | undefined;
+  /** The source, where a file was moved to `place`. */
+  readonly moved?: MovedFile;
+  /** It concerns a directory or a link, which are not among the modified files. */
+  readonly isOther?: true;
 }
+
+/** A file that a move has taken away. */
+export interface MovedFile {
+  readonly place: ShownPlace;
+  readonly before: Held | Lost;
+}
+
+const MISSING: Held = { kind: "missing" };
 
 const sizeOfChange = ({ before, after }: Change): number => sizeOf(before) + sizeOf(after);
 
@@ -57,11 +69,16 @@ export class Changes {
     this.#done.push(step);
     this.#stepBytes += sizeOfChange(step);
     while (this.#done.length > this.#limits.entries || this.#stepBytes > this.#limits.bytes) this.#dropOldest();
-    this.modified.track({ place: change.place, first, latest: change.after });
+    this.#track(change, first, change.after);
+    if (change.moved !== undefined) this.#track(change, change.moved.before, MISSING, change.moved.place);
+  }
+
+  #track({ isOther, place: own }: Change, first: Held | Lost, latest: Held | Lost, place = own): void {
+    if (isOther !== true) this.modified.track({ place, first, latest });
   }
 
   /** Records a write by a caller who may not read the file: it cannot be undone. */
-  recordBlind(place: ShownPlace, after: Held): void {
+  recordBlind(place: ShownPlace, after: Held | Lost): void {
     this.#stepBytes -= sum(this.#undone);
     this.#undone = [];
     this.modified.track({ place, first: { kind: "lost" }, latest: after });
@@ -86,7 +103,9 @@ export class Changes {
     const [from, to] = direction === "undo" ? [this.#done, this.#undone] : [this.#undone, this.#done];
     if (from.pop() === undefined) return;
     to.push(now);
-    this.modified.track({ place: now.place, first: now.before, latest });
+    this.#track(now, now.before, latest);
+    const { moved } = now;
+    if (moved !== undefined) this.#track(now, moved.before, direction === "undo" ? moved.before : MISSING, moved.place);
   }
 
   #dropOldest(): void {

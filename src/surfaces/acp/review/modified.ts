@@ -31,6 +31,8 @@ export interface Modified {
   /** `null`: the file did not exist, or its content is not shown and `overwrites` describes it. */
   readonly oldText: string | null;
   readonly newText: string;
+  /** The file is gone. */
+  readonly deleted?: true;
   /** Present if the original content existed but is not shown. */
   readonly overwrites?: Overwritten;
   /** The texts exceed the history limits, or could not be read, and are omitted. */
@@ -75,13 +77,13 @@ export class ModifiedSet {
   list(): Modified[] {
     return [...this.#files.values()]
       .filter(({ first, latest, omitted }) => omitted || hashOf(first) !== hashOf(latest))
-      .filter(({ latest }) => latest.kind !== "missing")
       .map(({ place, first, latest, omitted }) => {
         const overwritten = overwrittenBy(first);
         const overwrites = overwritten === undefined ? {} : { overwrites: overwritten };
-        return omitted || latest.kind === "lost"
-          ? { path: place.sent, oldText: null, newText: "", omitted: true, ...overwrites }
-          : { path: place.sent, oldText: textOf(first), newText: textOf(latest) ?? "", ...overwrites };
+        if (omitted || latest.kind === "lost")
+          return { path: place.sent, oldText: null, newText: "", omitted: true, ...overwrites };
+        const deleted = latest.kind === "missing" ? ({ deleted: true } as const) : {};
+        return { path: place.sent, oldText: textOf(first), newText: textOf(latest) ?? "", ...deleted, ...overwrites };
       });
   }
 

@@ -1,10 +1,10 @@
 // Translates the arguments of an MCP tool call into the input of its operation: models and hosts vary in how they write
 // some.
 
-import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
-import { isObject } from "../../core/unknown.js";
-import { parseInput } from "../../schema/exact-json.js";
-import type { ToolInput } from "../../surfaces/mcp/host.js";
+import type { JsonObject, OperationMetadata } from "../../../core/ports/adapter.js";
+import { isObject } from "../../../core/unknown.js";
+import { parseInput } from "../../../schema/exact-json.js";
+import type { ToolInput } from "../host.js";
 
 /**
  * Translates the arguments of a tool call. Fields that are absent or `null` get the defaults for models.

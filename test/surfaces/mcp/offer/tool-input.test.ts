@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import type { JsonObject, OperationMetadata } from "../../../src/core/ports/adapter.js";
-import { toolInput } from "../../../src/venue/catalogue/tool-input.js";
+import type { JsonObject, OperationMetadata } from "../../../../src/core/ports/adapter.js";
+import { toolInput } from "../../../../src/surfaces/mcp/offer/tool-input.js";
 
 const tool = (properties: JsonObject, more: Partial<OperationMetadata> = {}): OperationMetadata => ({
   ...{ name: "a:b", toolName: "a_b", title: "B", description: "B.", ability: "crud/read", changes: false },

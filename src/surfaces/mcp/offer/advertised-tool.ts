@@ -1,7 +1,7 @@
 // A tool as a list of tools shows it to models: in the part of JSON Schema that their hosts take, and short.
 
-import type { JsonObject, OperationMetadata } from "../../core/ports/adapter.js";
-import { isObject } from "../../core/unknown.js";
+import type { JsonObject, OperationMetadata } from "../../../core/ports/adapter.js";
+import { isObject } from "../../../core/unknown.js";
 
 /** Descriptions of fields that mean the same in every file tool. */
 const SHORT: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { describe as metadataOf, withSchemas } from "../../../src/adapter/metadata.js";
-import type { JsonObject, OperationMetadata } from "../../../src/core/ports/adapter.js";
-import { DRIVE_OPERATIONS, OPERATIONS } from "../../../src/ops/registry.js";
-import { advertisedTool } from "../../../src/venue/catalogue/advertised-tool.js";
+import { describe as metadataOf, withSchemas } from "../../../../src/adapter/metadata.js";
+import type { JsonObject, OperationMetadata } from "../../../../src/core/ports/adapter.js";
+import { DRIVE_OPERATIONS, OPERATIONS } from "../../../../src/ops/registry.js";
+import { advertisedTool } from "../../../../src/surfaces/mcp/offer/advertised-tool.js";
 
 const OWN = [
   ...withSchemas("file", OPERATIONS).map((one) => metadataOf("file", one)),

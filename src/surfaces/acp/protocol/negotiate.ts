@@ -1,0 +1,222 @@
+// Agrees on a version of the protocol with an agent: one `initialize`, before the SDK's app of that version gets the stream.
+
+import {
+  type ClientApp,
+  type ClientConnection,
+  type Implementation,
+  type McpServer,
+  RequestError,
+  type Stream,
+} from "@agentclientprotocol/sdk";
+import { fieldsOf, isObject } from "../../../core/unknown.js";
+import type { ProtocolChoice, ProtocolVersion } from "../options.js";
+import { PacedApp } from "../paced-stream.js";
+
+/** Capabilities announced to agents in `initialize`. */
+export interface AcpCapabilities {
+  readonly fs: { readonly readTextFile: boolean; readonly writeTextFile: boolean };
+  readonly terminal: boolean;
+  /** Present if the host has a hook for it. */
+  readonly elicitation?: { readonly form: object; readonly url?: object };
+}
+
+/** What an agent has said of itself, whichever version it speaks. */
+export interface AgentFacts {
+  readonly name: string | undefined;
+  /** It takes `additionalDirectories`. */
+  readonly takesDirectories: boolean;
+  /** It takes MCP servers over the connection. */
+  readonly takesTools: boolean;
+  readonly lists: boolean;
+  readonly resumes: boolean;
+  readonly deletes: boolean;
+  readonly closes: boolean;
+}
+
+/** What an agent and the client have agreed on. */
+export interface Agreement {
+  readonly version: ProtocolVersion;
+  readonly agent: AgentFacts;
+  /** `initialize`, with its answer as it came. */
+  readonly initialize: { readonly request: object; readonly answer: object };
+  /** For the app: what the agent has sent meanwhile comes first. */
+  readonly stream: Stream;
+}
+
+export interface Greeting {
+  readonly choice: ProtocolChoice;
+  readonly clientInfo: Implementation;
+  readonly capabilities: AcpCapabilities;
+}
+
+type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
+type Json = Readonly<Record<string, unknown>>;
+
+/** Maximum messages that an agent may send before its answer. */
+const MAX_EARLY = 64;
+/** Maximum characters kept of an agent's name. */
+const MAX_NAME = 200;
+
+/** @throws RequestError of the agent; Error if it speaks another version or closes; the stream is closed then */
+export async function negotiate(stream: Stream, greeting: Greeting, signal: AbortSignal): Promise<Agreement> {
+  const { choice } = greeting;
+  const first = choice === "auto" ? 2 : choice;
+  const exchange = new Exchange(stream, signal);
+  try {
+    const request = paramsOf(first, greeting);
+    const answered = await exchange.ask(request);
+    const isRefused = "error" in answered && choice === "auto";
+    const { error, result } = isRefused ? await exchange.ask(paramsOf(1, greeting)) : answered;
+    if (error !== undefined) throw errorOf(error);
+    const answer = fieldsOf(result);
+    const version = versionIn(answer, isRefused ? 1 : choice);
+    return { version, agent: FACTS[version](answer), initialize: { request, answer }, stream: exchange.handOver() };
+  } catch (error) {
+    exchange.close();
+    throw error;
+  }
+}
+
+/** Both shapes where either version may be answered: agents leave out what they do not know. */
+function paramsOf(protocolVersion: ProtocolVersion, { choice, clientInfo, capabilities }: Greeting): object {
+  const { elicitation } = capabilities;
+  const own = elicitation === undefined ? {} : { elicitation };
+  return {
+    protocolVersion,
+    ...(choice === 2 ? {} : { clientCapabilities: capabilities, clientInfo }),
+    ...(protocolVersion === 2 ? { capabilities: own, info: clientInfo } : {}),
+  };
+}
+
+/** @throws Error: none that was asked for */
+function versionIn({ protocolVersion: version }: Json, choice: ProtocolChoice): ProtocolVersion {
+  if ((version === 1 || version === 2) && (choice === "auto" || choice === version)) return version;
+  const named = typeof version === "number" ? `version ${version}` : "no version";
+  throw new Error(`The agent speaks ${named} of the protocol, not ${choice === "auto" ? "1 or 2" : choice}`);
+}
+
+/** The error of an agent, as the SDK passes errors on. */
+function errorOf(error: unknown): Error {
+  const { code, message, data } = fieldsOf(error);
+  return new RequestError(Number.isInteger(code) ? Number(code) : -32603, String(message ?? ""), data);
+}
+
+/** A paced app of a version. */
+export const newApp = async (version: ProtocolVersion, name: string): Promise<ClientApp> =>
+  version === 1 ? new PacedApp({ name }) : (await import("./version-2.js")).createApp2(name);
+
+/** Hands the stream to the app of the version. The rest of this surface knows apps of both as one: they have the same names. */
+export async function connectApp(app: ClientApp, agreed: Agreement): Promise<ClientConnection> {
+  return agreed.version === 1 ? app.connect(agreed.stream) : (await import("./version-2.js")).connect2(app, agreed);
+}
+
+/** MCP servers as a version writes them. */
+export const serversOf = (servers: readonly McpServer[], version: ProtocolVersion): readonly McpServer[] =>
+  // Version 2 gives each a type.
+  version === 1 ? servers : servers.map((one) => ("type" in one ? one : ({ ...one, type: "stdio" } as McpServer)));
+
+/** A capability is an object, or `true`; `null` and `false` say no. */
+const has = (value: unknown): boolean => value === true || isObject(value);
+const nameIn = (info: unknown): string | undefined => {
+  const { name } = fieldsOf(info);
+  return typeof name === "string" ? name.slice(0, MAX_NAME) : undefined;
+};
+
+const FACTS: Readonly<Record<ProtocolVersion, (answer: Json) => AgentFacts>> = {
+  1: ({ agentInfo, agentCapabilities }) => {
+    const { sessionCapabilities, mcpCapabilities } = fieldsOf(agentCapabilities);
+    const session = fieldsOf(sessionCapabilities);
+    return {
+      name: nameIn(agentInfo),
+      takesDirectories: has(session["additionalDirectories"]),
+      takesTools: has(fieldsOf(mcpCapabilities)["acp"]),
+      lists: has(session["list"]),
+      resumes: has(session["resume"]),
+      deletes: has(session["delete"]),
+      closes: has(session["close"]),
+    };
+  },
+  2: ({ info, capabilities }) => {
+    const { session } = fieldsOf(capabilities);
+    const { additionalDirectories, mcp, delete: deletes } = fieldsOf(session);
+    const isOffered = has(session);
+    return {
+      name: nameIn(info),
+      takesDirectories: has(additionalDirectories),
+      takesTools: has(fieldsOf(mcp)["acp"]),
+      ...{ lists: isOffered, resumes: isOffered, closes: isOffered },
+      deletes: has(deletes),
+    };
+  },
+};
+
+/** The stream before it has an app. */
+class Exchange {
+  readonly #stream: Stream;
+  readonly #reader: ReadableStreamDefaultReader<Message>;
+  readonly #writer: WritableStreamDefaultWriter<Message>;
+  readonly #early: Message[] = [];
+  readonly #onAbort = (): void => void this.#reader.cancel().catch(() => {});
+  readonly #signal: AbortSignal;
+  #asked = 0;
+
+  constructor(stream: Stream, signal: AbortSignal) {
+    this.#stream = stream;
+    this.#signal = signal;
+    this.#reader = stream.readable.getReader();
+    this.#writer = stream.writable.getWriter();
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal.aborted) this.#onAbort();
+  }
+
+  /** @returns the answer with its `result` or `error` @throws Error if the agent closes first, or talks too much */
+  async ask(params: object): Promise<Json> {
+    // Texts: the ids of the SDK are numbers.
+    const id = `initialize-${++this.#asked}`;
+    await this.#writer.write({ jsonrpc: "2.0", id, method: "initialize", params });
+    for (;;) {
+      const { value, done } = await this.#reader.read();
+      if (done) throw new Error("The agent has closed the connection");
+      const message = fieldsOf(value);
+      if (message["id"] === id && !("method" in message)) return message;
+      if (this.#early.push(value) > MAX_EARLY) throw new Error("The agent does not answer 'initialize'");
+    }
+  }
+
+  handOver(): Stream {
+    this.#signal.removeEventListener("abort", this.#onAbort);
+    this.#writer.releaseLock();
+    const { writable, readable } = this.#stream;
+    if (this.#early.length === 0) {
+      this.#reader.releaseLock();
+      return { writable, readable };
+    }
+    const early = this.#early;
+    const reader = this.#reader;
+    const later = new ReadableStream<Message>({
+      start(controller) {
+        for (const message of early) controller.enqueue(message);
+      },
+      async pull(controller) {
+        const { value, done } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    });
+    return { writable, readable: later };
+  }
+
+  close(): void {
+    this.#signal.removeEventListener("abort", this.#onAbort);
+    this.#reader.releaseLock();
+    this.#writer.releaseLock();
+    discard(this.#stream);
+  }
+}
+
+/** Closes a stream that no app will have. */
+export function discard({ readable, writable }: Stream): void {
+  readable.cancel().catch(() => {});
+  writable.close().catch(() => {});
+}

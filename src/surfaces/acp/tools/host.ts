@@ -1,0 +1,172 @@
+// The tools of one session: which there are, and how a call becomes a call of the file adapter within the session's directories.
+
+import { randomUUID } from "node:crypto";
+import { adapterError, FileAdapterError } from "../../../core/errors/errors.js";
+import { invalidInput, pathText } from "../../../core/errors/texts.js";
+import type { OperationMetadata, SurfaceContext } from "../../../core/ports/adapter.js";
+import { fieldsOf } from "../../../core/unknown.js";
+import type { RootsOutput } from "../../../schema/types.js";
+import { packageVersion } from "../../../version.js";
+import type { McpHost, ToolCall } from "../../mcp/host.js";
+import { advertisedTool } from "../../mcp/offer/advertised-tool.js";
+import { EVERYDAY, instructions, READ_BUDGET } from "../../mcp/offer/everyday.js";
+import { toolInput } from "../../mcp/offer/tool-input.js";
+import { type FileCalls, hashAt, isByPath } from "../files/files.js";
+import { findPlace, type Mount } from "../files/mounts.js";
+import { type AcpSession, audit, type Peer } from "../protocol/handlers.js";
+import { type FileSession, keyOf, type Reach } from "../protocol/session.js";
+import { Rejected } from "../review/approval.js";
+import type { Trace } from "../review/audit.js";
+import { change, type ToolRun } from "./change.js";
+
+/** The tools of a session that is about to be opened. */
+export interface OfferedTools {
+  /** Of the server. */
+  readonly name: string;
+  readonly operations: readonly OperationMetadata[];
+  readonly reach: readonly Reach[];
+  readonly mounts: readonly Mount[];
+}
+
+export function toolHost(peer: Peer, offered: OfferedTools, session: () => Promise<AcpSession>): McpHost {
+  const { operations, reach, mounts, name } = offered;
+  const roots = new Set(reach.map(({ place: [root = ""] }) => root));
+  const [first] = roots;
+  const onlyRoot = roots.size === 1 ? first : undefined;
+  const isWritable = mounts.some(({ root, readOnly }) => roots.has(root) && !readOnly);
+  const tools = EVERYDAY.flatMap((one) => operations.find((tool) => tool.name === one) ?? []).filter(
+    ({ changes }) => isWritable || !changes,
+  );
+  const offers = (operation: string): boolean => tools.some((tool) => tool.name === operation);
+  const budget = { ...READ_BUDGET, offers };
+  return {
+    serverInfo: { name, version: packageVersion() },
+    instructions: `${instructions(onlyRoot !== undefined)} ${directoriesText(reach)}`,
+    tools,
+    maxWaitMs: undefined,
+    advertised: (tool) => advertisedTool(tool, { isBrief: true, hasOnlyRoot: onlyRoot !== undefined }),
+    inputOf: (tool, given) => toolInput(tool, located(given, mounts), onlyRoot),
+    // Calls have no records: they cannot outlive the session.
+    submit: (call, signal) => ({
+      id: randomUUID(),
+      // The binding cancels by a whole signal.
+      result: run({ peer, offered, tools, budget }, { call, signal: signal as AbortSignal, session }),
+    }),
+    logInternal: (err) => peer.host.log.error({ err }, "internal error"),
+  };
+}
+
+/** The directories by both names: agents know them by absolute paths. */
+const directoriesText = (reach: readonly Reach[]): string =>
+  `Absolute paths below these directories are taken too: ${reach
+    .map(({ at, place: [root = "", ...below] }) => `/${at.join("/")} is "${below.join("/")}" in root ${root}`)
+    .join("; ")}.`;
+
+/** Absolute paths as roots and paths in them. */
+function located(
+  given: Readonly<Record<string, unknown>>,
+  mounts: readonly Mount[],
+): Readonly<Record<string, unknown>> {
+  let found = given;
+  for (const [path, root] of [["path", "root"] as const, ["to", "toRoot"] as const]) {
+    const sent = given[path];
+    const place = typeof sent === "string" && sent.startsWith("/") ? findPlace(mounts, sent) : undefined;
+    const isMeant = place !== undefined && (given[root] ?? place.root) === place.root;
+    if (isMeant) found = { ...found, [root]: place.root, [path]: place.path };
+  }
+  return found;
+}
+
+interface Running {
+  readonly peer: Peer;
+  readonly offered: OfferedTools;
+  readonly tools: readonly OperationMetadata[];
+  readonly budget: SurfaceContext["budget"];
+}
+
+interface Call {
+  readonly call: ToolCall;
+  readonly signal: AbortSignal;
+  session(): Promise<AcpSession>;
+}
+
+/** @throws FileAdapterError, told in the words of the session */
+async function run({ peer, offered, tools, budget }: Running, { call, signal, session }: Call): Promise<unknown> {
+  const { operation, input, ucans, report } = call;
+  const { root, path } = fieldsOf(input);
+  const trace: Trace = { sessionId: "", bytes: 0, ...textFields({ root, path }) };
+  const startedMs = peer.host.clock.monotonicMs();
+  let outcome = "OK";
+  try {
+    const { files } = await session();
+    trace.sessionId = files.id;
+    if (ucans !== undefined)
+      throw invalidInput("'ucans' are not taken here: the host says who calls", "/ucans", "nothing");
+    // Tools take paths as models write them, as over other connections.
+    const { exactPaths: _, ...own } = files.calls.context(signal);
+    const context: SurfaceContext = { ...own, budget, report };
+    const calls: FileCalls = { ...files.calls, context: () => context };
+    const isChange = tools.find(({ name }) => name === operation)?.changes === true;
+    const toolRun: ToolRun = { session: files, operation, input: fieldsOf(input), calls, signal, trace };
+    return isChange ? await change(toolRun, offered.mounts) : await look(toolRun, offered);
+  } catch (error) {
+    outcome = error instanceof Rejected ? "REJECTED" : error instanceof FileAdapterError ? error.code : "INTERNAL";
+    throw told(error, path);
+  } finally {
+    audit(peer, { method: operation, outcome, startedMs, trace });
+  }
+}
+
+function textFields({ root, path }: { readonly root: unknown; readonly path: unknown }): Pick<Trace, "root" | "path"> {
+  return {
+    ...(typeof root === "string" ? { root: root.slice(0, MAX_SHOWN) } : {}),
+    ...(typeof path === "string" ? { path: path.slice(0, MAX_SHOWN) } : {}),
+  };
+}
+
+const MAX_SHOWN = 4096;
+
+function told(error: unknown, path: unknown): unknown {
+  if (error instanceof Rejected) {
+    return adapterError("APPROVAL_DENIED", "The user does not allow this. Do not ask again without a reason", {});
+  }
+  // Where a link leads is nothing that the agent may know.
+  if (!isByPath(error)) return error;
+  const shown = typeof path === "string" ? `: "${pathText(path)}"` : "";
+  return adapterError("CAPABILITY_DENIED", `Path is outside the session's directories${shown}`, {});
+}
+
+/** A call that changes nothing. Open buffers are read in place of their files. */
+async function look(
+  { session, operation, input, calls, signal, trace }: ToolRun,
+  offered: OfferedTools,
+): Promise<unknown> {
+  const unsaved = operation === "file:read" ? await unsavedText(session, { calls, input, signal }) : undefined;
+  const context = calls.context(signal);
+  const terms = unsaved === undefined ? {} : { terms: { unsaved: Buffer.from(unsaved) } };
+  const output = await calls.adapter.invoke(operation, input, { ...context, ...terms });
+  if (operation === "file:read") trace.bytes = bytesOf(fieldsOf(output));
+  return operation === "file:roots" ? rootsOutput(output as RootsOutput, offered) : output;
+}
+
+const bytesOf = ({ length, size }: Readonly<Record<string, unknown>>): number => Number(length ?? size ?? 0);
+
+async function unsavedText(
+  { buffers }: FileSession,
+  { calls, input: { root, path, version }, signal }: Pick<ToolRun, "calls" | "input" | "signal">,
+): Promise<string | undefined> {
+  if (buffers.isEmpty || typeof root !== "string" || typeof path !== "string" || version !== undefined)
+    return undefined;
+  const place = { root, path };
+  const key = await keyOf(calls, place, signal);
+  if (buffers.get(key) === undefined) return undefined;
+  // Whether the session may read it at all, too.
+  return buffers.shown(key, (await hashAt(calls, place, signal)) ?? null)?.text;
+}
+
+/** Roots as agents know them: by the paths of their mounts. */
+function rootsOutput({ roots, ...rest }: RootsOutput, { reach, mounts }: OfferedTools): RootsOutput {
+  const seen = roots.filter(({ name }) => reach.some(({ place: [root] }) => root === name));
+  const pathOf = (name: string): string => `/${mounts.find(({ root }) => root === name)?.prefix.join("/") ?? ""}`;
+  return { ...rest, roots: seen.map((one) => ({ ...one, path: pathOf(one.name) })) };
+}
