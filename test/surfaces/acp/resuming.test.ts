@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Sandbox } from "../../../src/core/ports/sandbox.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpOptions } from "../../../src/surfaces/acp/options.js";
 import { useGround } from "../../ops/ground.js";
@@ -96,23 +95,6 @@ describe("a session that is resumed", () => {
     expect(() => acp.modified("unknown")).toThrow("no such session");
     await expect(agent.connection.resumeSession("far", { cwd: "/elsewhere" })).rejects.toThrow("in a mount");
   });
-});
-
-test("commands of a session end with it", async () => {
-  let killed = 0;
-  const sandbox = {
-    probe: async () => ({ available: true }),
-    run: async () => {
-      const ended = Promise.resolve({ exitCode: 0, signal: null });
-      return {
-        exited: ended,
-        output: () => ({ combined: Buffer.alloc(0), truncated: false }),
-        kill: async () => void killed++,
-      };
-    },
-  } as unknown as Sandbox;
-  expect(sandbox).toBeDefined();
-  expect(killed).toBe(0);
 });
 
 test("an agent that offers no sessions is not asked about them", async () => {
