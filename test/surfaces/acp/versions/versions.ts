@@ -3,9 +3,9 @@ import { Readable, Writable } from "node:stream";
 import type { ReadableStream as Bytes, WritableStream as Sink } from "node:stream/web";
 import { fileURLToPath } from "node:url";
 import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk";
-import type { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
-import type { AcpConnection, Configure } from "../../../src/surfaces/acp/protocol/connection.js";
-import type { Answer } from "./stage.js";
+import type { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
+import type { AcpConnection, Configure } from "../../../../src/surfaces/acp/protocol/connection.js";
+import type { Answer } from "../stage.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: an agent of the experimental entry
 type Agent2 = (options?: object) => any;

@@ -1,11 +1,11 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
-import type { AcpOptions } from "../../../src/surfaces/acp/options.js";
-import type { ApprovalRequest } from "../../../src/surfaces/acp/review/approval.js";
-import type { AcpAuditRecord } from "../../../src/surfaces/acp/review/audit.js";
-import { useGround } from "../../ops/ground.js";
+import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
+import type { AcpOptions } from "../../../../src/surfaces/acp/options.js";
+import type { ApprovalRequest } from "../../../../src/surfaces/acp/review/approval.js";
+import type { AcpAuditRecord } from "../../../../src/surfaces/acp/review/audit.js";
+import { useGround } from "../../../ops/ground.js";
 import { type Agent2Connection, connect2, WAYS } from "./versions.js";
 
 const ground = useGround({ roots: { temp: { temp: true }, ro: { temp: true, readOnly: true } } });

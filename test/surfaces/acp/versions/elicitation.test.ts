@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
-import type { AcpOptions, ElicitAnswer, ElicitRequest } from "../../../src/surfaces/acp/options.js";
-import { fitsForm } from "../../../src/surfaces/acp/protocol/elicitation.js";
-import { useGround } from "../../ops/ground.js";
-import { connectAgent, SDKS } from "./stage.js";
+import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
+import type { AcpOptions, ElicitAnswer, ElicitRequest } from "../../../../src/surfaces/acp/options.js";
+import { fitsForm } from "../../../../src/surfaces/acp/protocol/elicitation.js";
+import { useGround } from "../../../ops/ground.js";
+import { connectAgent, SDKS } from "../stage.js";
 import { connect2 } from "./versions.js";
 
 const ground = useGround();

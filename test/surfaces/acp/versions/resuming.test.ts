@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
-import type { AcpOptions } from "../../../src/surfaces/acp/options.js";
-import { useGround } from "../../ops/ground.js";
-import { connectAgent } from "./stage.js";
+import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
+import type { AcpOptions } from "../../../../src/surfaces/acp/options.js";
+import { useGround } from "../../../ops/ground.js";
+import { connectAgent } from "../stage.js";
 import { type Agent2Connection, connect2, WAYS } from "./versions.js";
 
 const ground = useGround({ roots: { temp: { temp: true } } });

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { type AnyMessage, agent as agent1, type ClientApp } from "@agentclientprotocol/sdk";
 import { describe, expect, test } from "@jest/globals";
-import type { Log } from "../../../src/core/ports/log.js";
-import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
-import type { AcpOptions, ProtocolChoice } from "../../../src/surfaces/acp/options.js";
-import type { AcpConnection, Configure } from "../../../src/surfaces/acp/protocol/connection.js";
-import { useGround } from "../../ops/ground.js";
-import { connectAgent, SDKS } from "./stage.js";
+import type { Log } from "../../../../src/core/ports/log.js";
+import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
+import type { AcpOptions, ProtocolChoice } from "../../../../src/surfaces/acp/options.js";
+import type { AcpConnection, Configure } from "../../../../src/surfaces/acp/protocol/connection.js";
+import { useGround } from "../../../ops/ground.js";
+import { connectAgent, SDKS } from "../stage.js";
 import { agent2, connect2, pair, WAYS } from "./versions.js";
 
 const ground = useGround();
@@ -222,7 +222,7 @@ test("a host can connect an app of version 2 itself", async () => {
 });
 
 test("nothing but one file imports the entry of the SDK for version 2", () => {
-  const folder = new URL("../../../src/", import.meta.url);
+  const folder = new URL("../../../../src/", import.meta.url);
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const importing = files.filter((file) => readFileSync(new URL(file, folder), "utf8").includes("sdk/experimental/"));
   expect(importing).toEqual(["surfaces/acp/protocol/version-2.ts"]);
