@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describeError } from "../core/errors/describe-error.js";
 import type { Awaitable } from "../core/io.js";
+import { later } from "../core/later.js";
 import type { JournalFacts, Lack } from "../core/ports/changes/journal.js";
 import type { TrashFolder, TrashMode } from "../core/ports/changes/journal-writer.js";
 import type { Log } from "../core/ports/log.js";
@@ -54,6 +55,7 @@ export class LazyJournal {
 
   constructor(options: LazyJournalOptions) {
     this.#options = options;
+    later(loadAtHand);
   }
 
   get mode(): "metadata" | "on" {
@@ -120,8 +122,7 @@ export class LazyJournal {
     const tell = (level: "debug" | "error", error: unknown): void =>
       place.log[level]({ event: "journal", root, error: describeError(error) }, "The journal of a root failed");
     try {
-      // The library is native and takes a while to load.
-      const { openInFolder } = await import("./place.js");
+      const { openInFolder } = await loadPlace();
       reason = "no_state_dir";
       const state = place.openState();
       if (isInside(state, realPath)) throw new Error(IN_ROOT);
@@ -133,10 +134,12 @@ export class LazyJournal {
       return this.#journal;
     } catch (error) {
       const hasNoLibrary = reason === "no_lmdb";
+      const isMissing = hasNoLibrary && !isAtHand();
       const atMs = hasNoLibrary ? Number.POSITIVE_INFINITY : performance.now();
-      this.#failure = { reason, why: hasNoLibrary ? NO_LIBRARY : reasonOf(error), atMs };
+      const why = isMissing ? NO_LIBRARY : hasNoLibrary ? `${NO_LIBRARY} any more. Start anew` : reasonOf(error);
+      this.#failure = { reason, why, atMs };
       // For a journal by default, the warning at the start and each answer are enough.
-      tell(hasNoLibrary && !isChosen ? "debug" : "error", error);
+      tell(isMissing && !isChosen ? "debug" : "error", error);
       return undefined;
     }
   }
@@ -146,17 +149,29 @@ const IN_ROOT = "The state directory lies in the root";
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : "");
 
-/** Whether the database can be loaded. Loading it takes a while, so that where its file is found, that is enough. */
+/** Its library is native and takes a while to load. */
+const loadPlace = () => import("./place.js");
+
+async function loadAtHand(): Promise<void> {
+  if (isAtHand()) await loadPlace();
+}
+
+/** Whether the database can be loaded. Where its file is found, that is enough. */
 async function hasLibrary(): Promise<boolean> {
+  if (isAtHand()) return true;
+  return loadPlace().then(
+    () => true,
+    () => false,
+  );
+}
+
+function isAtHand(): boolean {
   try {
     const { resolve } = createRequire(createRequire(import.meta.url).resolve("lmdb"));
     resolve(`@lmdb/lmdb-${systemName()}-${process.arch}`);
     return true;
   } catch {
-    return import("./place.js").then(
-      () => true,
-      () => false,
-    );
+    return false;
   }
 }
 

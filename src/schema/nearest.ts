@@ -1,8 +1,12 @@
 // Suggests the valid name for a misspelt one.
 
 import { createRequire } from "node:module";
+import { laterPackage } from "../core/later.js";
 
-const require = createRequire(import.meta.url);
+const loadLevenshtein = laterPackage<typeof import("fastest-levenshtein")>(
+  createRequire(import.meta.url),
+  "fastest-levenshtein",
+);
 
 /** Maximum length compared: longer than any known name; edit distance of caller input takes quadratic time. */
 const MAX_LENGTH = 100;
@@ -17,7 +21,7 @@ const MAX_LENGTH = 100;
 export function nearestName(key: string, known: readonly string[]): string | undefined {
   if (key.length > MAX_LENGTH) return undefined;
   // Loaded lazily: most processes never see an unknown name, and loading takes longer than parsing a config.
-  const { distance }: typeof import("fastest-levenshtein") = require("fastest-levenshtein");
+  const { distance } = loadLevenshtein();
   let nearest: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of known) {

@@ -1,9 +1,11 @@
 // Validates the inputs of operations, with messages that name the field and what it takes.
 
+import { createRequire } from "node:module";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, invalidInput } from "../core/errors/texts.js";
 import type { Awaitable } from "../core/io.js";
+import { laterPackage } from "../core/later.js";
 import type { JsonObject } from "../core/ports/adapter.js";
 import { loadGenerated } from "./generated.js";
 import { nearestName } from "./nearest.js";
@@ -15,7 +17,7 @@ import { nearestName } from "./nearest.js";
 export class InputValidator {
   readonly #compiled = new Map<string, ValidateFunction>();
   readonly #strict: boolean;
-  #loading: Promise<Compiler> | undefined;
+  #loaded: Compiler | undefined;
 
   /** @param options.strict `false` for third-party schemas, which may contain unknown keywords */
   constructor(options: { strict: boolean } = { strict: true }) {
@@ -28,17 +30,13 @@ export class InputValidator {
     return validate === undefined ? this.#compile(operation, schema, input) : run(validate, schema, input);
   }
 
-  #compiler(): Promise<Compiler> {
-    this.#loading ??= loadCompiler(this.#strict).catch((error: unknown) => {
-      // Tried again with the next call: a process may be out of descriptors for a moment.
-      this.#loading = undefined;
-      throw error;
-    });
-    return this.#loading;
+  #compiler(): Compiler {
+    this.#loaded ??= loadCompiler(this.#strict);
+    return this.#loaded;
   }
 
   async #compile(operation: string, schema: JsonObject, input: unknown): Promise<void> {
-    const validate = (this.#strict ? await loadGenerated(schema) : undefined) ?? (await this.#compiler())(schema);
+    const validate = (this.#strict ? await loadGenerated(schema) : undefined) ?? this.#compiler()(schema);
     this.#compiled.set(operation, validate);
     run(validate, schema, input);
   }
@@ -46,8 +44,10 @@ export class InputValidator {
 
 type Compiler = (schema: JsonObject) => ValidateFunction;
 
-async function loadCompiler(strict: boolean): Promise<Compiler> {
-  const { Ajv } = await import("ajv");
+const loadAjv = laterPackage<typeof import("ajv")>(createRequire(import.meta.url), "ajv");
+
+function loadCompiler(strict: boolean): Compiler {
+  const { Ajv } = loadAjv();
   const ajv = new Ajv({ strict, verbose: true, messages: false, validateFormats: strict, logger: false });
   return (schema) => ajv.compile(schema);
 }

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { Authenticate, Caller, NameCaller } from "../core/call/caller.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import { unknownOperation } from "../core/errors/texts.js";
+import { loadAhead } from "../core/later.js";
 import type { Adapter, JsonObject } from "../core/ports/adapter.js";
 import { AssetError } from "../core/ports/asset.js";
 import type { VenueEvents } from "../core/ports/changes/events.js";
@@ -157,6 +158,7 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
     async listen() {
       catalogue.registerAssets();
       const { createHttpSurface } = await import("../surfaces/http/surface.js");
+      await loadAhead((err) => options.log?.error({ err }, "A part could not be loaded. Restart the venue"));
       if (surface !== undefined || closing !== undefined)
         throw new Error("Cannot listen: the venue listens already or was closed");
       const { listen, timeouts, maxInFlightBytes, maxConnections } = options.http;

@@ -4,6 +4,7 @@ import { isUtf8 } from "node:buffer";
 import { createRequire } from "node:module";
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { at, escapeText, invalidInput, type Place } from "../../core/errors/texts.js";
+import { laterPackage } from "../../core/later.js";
 import { brokenBytes } from "./broken-text.js";
 
 /** A strict text encoding: bytes that do not round-trip are not text. */
@@ -166,9 +167,11 @@ const latin1 = (name: string): TextCodec => ({
   },
 });
 
+const loadIconv = laterPackage<typeof import("iconv-lite")>(createRequire(import.meta.url), "iconv-lite");
+
 /** An iconv-lite encoding. The package is loaded on first use, since that takes about 0.1 s. */
 function byTable(name: string): TextCodec | undefined {
-  const iconv: typeof import("iconv-lite") = createRequire(import.meta.url)("iconv-lite");
+  const iconv = loadIconv();
   if (!iconv.encodingExists(name)) return undefined;
   const toText = (bytes: Buffer): string => iconv.decode(bytes, name, { stripBOM: false });
   const toBytes = (text: string): Buffer => iconv.encode(text, name, { addBOM: false });

@@ -3,12 +3,16 @@
 
 import { createRequire } from "node:module";
 import { FileAdapterError } from "../../core/errors/errors.js";
+import { laterPackage } from "../../core/later.js";
 import type { PathCall, Resolve, RootFacts } from "../../core/ports/operation.js";
 import { parsePath } from "../../path/grammar.js";
 import { nameLook } from "../../path/looks.js";
 import { spellingOf } from "../../path/root-spelling.js";
 
-const require = createRequire(import.meta.url);
+const loadLevenshtein = laterPackage<typeof import("fastest-levenshtein")>(
+  createRequire(import.meta.url),
+  "fastest-levenshtein",
+);
 
 /** Folders with more entries are not searched. */
 const MAX_ENTRIES = 10_000;
@@ -198,7 +202,7 @@ const foldName = (name: string): string => nameLook(name).toLowerCase();
 /** Compares names with a wanted one: the number of edits between them, `undefined` if they are not near. */
 function createDistance(wanted: string): (name: string) => number | undefined {
   // Loaded lazily, as most processes never need it.
-  const { distance }: typeof import("fastest-levenshtein") = require("fastest-levenshtein");
+  const { distance } = loadLevenshtein();
   const key = foldName(wanted);
   const most = Math.max(1, Math.floor(key.length / 4));
   return (name) => {

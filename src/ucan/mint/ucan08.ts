@@ -1,8 +1,12 @@
 // Mints tokens of the UCAN 0.8 format.
 
+import { createRequire } from "node:module";
 import type { DidableKey } from "ucans";
+import { laterPackage } from "../../core/later.js";
 import { type MintClaims, newNonce } from "./claims.js";
 import { signBytes } from "./signing-key.js";
+
+const loadUcans = laterPackage<typeof import("ucans")>(createRequire(import.meta.url), "ucans");
 
 /**
  * Mints a UCAN 0.8 token with the `ucans` library, which its users verify with. The library is loaded only here, at the
@@ -10,7 +14,7 @@ import { signBytes } from "./signing-key.js";
  */
 export async function mintUcan08(claims: MintClaims): Promise<string> {
   const { key, audience, capabilities, expiresAt, proofs, facts } = claims;
-  const ucans = await import("ucans");
+  const ucans = loadUcans();
   const issuer: DidableKey = {
     did: () => key.did,
     jwtAlg: "EdDSA",

@@ -8,6 +8,7 @@ import { ConfigError } from "../../config/errors.js";
 import type { S3Config, VenueConfig } from "../../config/types.js";
 import { type Clock, systemClock } from "../../core/clock.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import { later } from "../../core/later.js";
 import { type Log, silentLog } from "../../core/ports/log.js";
 import { codeOf } from "../../core/unknown.js";
 import type { DriveEngine, DriveEngineOptions } from "../../drive/engine/engine.js";
@@ -53,6 +54,7 @@ const COLLECT_EVERY_MS = 21_600_000;
 /** @param config checked: with a persistent store the key is persistent too. The drives are opened later */
 export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptions): VenueDrives {
   const { log } = options;
+  if (options.listens) for (const load of [loadEngine, storeOf(config)]) later<unknown>(load);
   return openLazily(log, async () => {
     const { limits, staleMs, verifyReads, journalQuota: logQuota } = config.drives;
     const engine = { limits, staleMs, verifyReads, logQuota, log, clock: options.clock ?? systemClock };
@@ -162,15 +164,24 @@ function reasonOf(error: unknown): string {
   return codeOf(error) ?? "it is not usable";
 }
 
+const loadEngine = () =>
+  Promise.all([import("../../drive/engine/engine.js"), import("../../drive/keys/owner-keys.js")]);
+const loadMemory = () => import("../../drive/store/memory.js");
+const loadEmbedded = () => import("../../drive/store/embedded/embedded.js");
+const loadShared = () => import("../../drive/store/s3/open-object-store.js");
+
+/** Loads the store of a configuration. */
+const storeOf = (config: VenueConfig): (() => Promise<unknown>) => {
+  if (forgetsDrives(config)) return loadMemory;
+  return isShared(config.drives.store) ? loadShared : loadEmbedded;
+};
+
 async function openEngine(
   store: CellStore,
   options: Omit<DriveEngineOptions, "store" | "keys">,
   venueKey: OwnerKeysOptions["venueKey"],
 ): Promise<Opened> {
-  const [{ createDriveEngine }, { createOwnerKeys }] = await Promise.all([
-    import("../../drive/engine/engine.js"),
-    import("../../drive/keys/owner-keys.js"),
-  ]);
+  const [{ createDriveEngine }, { createOwnerKeys }] = await loadEngine();
   const keys = createOwnerKeys({ records: store.keys, venueKey, clock: options.clock });
   return { engine: createDriveEngine({ ...options, store, keys }), store, keys };
 }
@@ -193,19 +204,21 @@ function withUpkeep({ engine, store, keys }: Opened, log: Log): Opened {
 }
 
 async function openMemory(): Promise<CellStore> {
-  return (await import("../../drive/store/memory.js")).createMemoryStore();
+  return (await loadMemory()).createMemoryStore();
 }
 
 async function openLasting(config: VenueConfig, { env, log }: Omit<VenueDrivesOptions, "listens">): Promise<CellStore> {
   const { store } = config.drives;
-  if (typeof store === "object" && "s3" in store) return openShared(store.s3, config, { env, log });
+  if (isShared(store)) return openShared(store.s3, config, { env, log });
   const [{ openEmbeddedStore }, { openState }] = await Promise.all([
-    withDatabase(import("../../drive/store/embedded/embedded.js")),
+    withDatabase(loadEmbedded()),
     import("./state/place.js"),
   ]);
   const path = typeof store === "object" ? store.path : join(openState(config, env, "drives.store"), "drives");
   return openEmbeddedStore({ path, log });
 }
+
+const isShared = (store: VenueConfig["drives"]["store"]) => typeof store === "object" && "s3" in store;
 
 /** @throws ConfigError if the code of a store cannot be loaded: it imports a native library */
 function withDatabase<T>(loading: Promise<T>): Promise<T> {
@@ -220,7 +233,7 @@ async function openShared(
   { env, log }: Pick<VenueDrivesOptions, "env" | "log">,
 ): Promise<CellStore> {
   const [{ openObjectStore }, { openState }] = await Promise.all([
-    withDatabase(import("../../drive/store/s3/open-object-store.js")),
+    withDatabase(loadShared()),
     import("./state/place.js"),
   ]);
   const { credentials, ...place } = s3Access(s3, env);

@@ -8,6 +8,7 @@ import { isLoopbackListener } from "../../config/loopback.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { contextOf } from "../../core/call/attribute.js";
 import { systemClock } from "../../core/clock.js";
+import { later } from "../../core/later.js";
 import type { Log } from "../../core/ports/log.js";
 import { fieldsOf, isObject } from "../../core/unknown.js";
 import { EventLog } from "../../feed/event-log.js";
@@ -49,6 +50,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const logInternal = internalLog(log);
   const events = new EventLog();
   if (listens) keep((await import("./state/claim.js")).claimState(config, env));
+  if (listens && hasMcp(config)) later(loadMcp);
   const access = listens
     ? (await import("../identity/open-access.js")).openAccess(config, { ...options, url: () => host?.url ?? "" })
     : await ownAccess(config, { ...options, isFiles: filesOnly });
@@ -188,8 +190,10 @@ function prepareRoots(adapter: HostedFileAdapter, config: VenueConfig, access: A
   }
 }
 
+const loadMcp = () => import("../../surfaces/mcp/http.js");
+
 async function openMcp(parts: McpParts, log: Log): Promise<McpEndpoint> {
-  const { createMcpEndpoint } = await import("../../surfaces/mcp/http.js");
+  const { createMcpEndpoint } = await loadMcp();
   return createMcpEndpoint((caller) => createMcpHost(parts, caller), mcpReports(log, parts.logInternal));
 }
 

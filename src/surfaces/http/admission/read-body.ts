@@ -2,9 +2,10 @@
 
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
+import { createRequire } from "node:module";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
-import { type Awaitable, after } from "../../../core/io.js";
+import { laterPackage } from "../../../core/later.js";
 import type { MemoryLease } from "../../../core/memory.js";
 import { parseInput } from "../../../schema/exact-json.js";
 import {
@@ -140,12 +141,9 @@ const MAX_JSON5_BYTES = 65_536;
  * represent become `bigint`.
  *
  * @param options.json5 whether JSON5 is accepted
- * @returns a promise for JSON5 only
  * @throws HttpError 400
  */
-export function parseJson(body: unknown, options: { json5: boolean }): Awaitable<unknown> {
-  return after(parseJsonText(body, options), ({ value }) => value);
-}
+export const parseJson = (body: unknown, options: { json5: boolean }): unknown => parseJsonText(body, options).value;
 
 interface ParsedJson {
   readonly value: unknown;
@@ -155,9 +153,9 @@ interface ParsedJson {
 /**
  * Parses like {@link parseJson}, and keeps the text.
  *
- * @returns the value, and its text: as sent if that is strict JSON, else compact JSON. A promise for JSON5 only
+ * @returns the value, and its text: as sent if that is strict JSON, else compact JSON
  */
-export function parseJsonText(body: unknown, options: { json5: boolean }): Awaitable<ParsedJson> {
+export function parseJsonText(body: unknown, options: { json5: boolean }): ParsedJson {
   if (!Buffer.isBuffer(body) || body.length === 0) throw invalidJson("the body is empty");
   // Decoding would silently replace invalid bytes, and the replacement would end up in a file.
   if (!isUtf8(body)) throw invalidJson("not valid UTF-8");
@@ -171,8 +169,10 @@ export function parseJsonText(body: unknown, options: { json5: boolean }): Await
   return parseJson5(text);
 }
 
-async function parseJson5(text: string): Promise<ParsedJson> {
-  const { default: JSON5 } = await import("json5");
+const loadJson5 = laterPackage<typeof import("json5")>(createRequire(import.meta.url), "json5");
+
+function parseJson5(text: string): ParsedJson {
+  const JSON5 = loadJson5();
   let isUnsafe = false;
   let isInfinite = false;
   let value: unknown;

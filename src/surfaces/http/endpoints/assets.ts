@@ -99,7 +99,7 @@ const MAX_EXPANDED_BYTES = 8 * 1024 * 1024;
 
 /** `POST /api/v1/assets`: registers metadata. The id is derived from it, so the same bytes give the same id. */
 async function registerAsset(host: HttpHost, { request, reply, caller }: Exchange): Promise<FastifyReply> {
-  const { value: metadata, text } = await parseJsonText(request.body, { json5: true });
+  const { value: metadata, text } = parseJsonText(request.body, { json5: true });
   if (!isObject(metadata)) throw badRequest("Asset metadata must be a JSON object");
   const id = await askAssets("", () => host.assets.register(metadata, caller, text));
   return sendJson(

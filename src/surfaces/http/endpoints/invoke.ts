@@ -4,7 +4,6 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
 import { attribute, type CallerContext } from "../../../core/call/attribute.js";
 import { httpStatusOf } from "../../../core/errors/errors.js";
-import { isPending } from "../../../core/io.js";
 import type { MemoryLease } from "../../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
 import { isTerminal, type JobRecord, type RecordedJob } from "../../../core/ports/job.js";
@@ -61,8 +60,7 @@ interface InvokeRequest {
  * finished or not; the job continues when the wait ends or the client disconnects.
  */
 async function invoke(host: HttpHost, { request, reply, caller, memory }: Exchange): Promise<FastifyReply> {
-  const parsed = parseJson(request.body, { json5: true });
-  const call = parseInvoke(isPending(parsed) ? await parsed : parsed);
+  const call = parseInvoke(parseJson(request.body, { json5: true }));
   const asksToWait = call.wait || fieldsOf(request.query)[WAIT.name] === "true";
   const job = submitCall(host, { caller, memory }, call);
   const ms = asksToWait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
@@ -86,8 +84,7 @@ const jobUrl = (host: HttpHost, request: IncomingMessage, { id }: RecordedJob): 
  */
 async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const { reply } = exchange;
-  const parsed = parseJson(exchange.request.body, { json5: true });
-  const call = parseInvoke(isPending(parsed) ? await parsed : parsed);
+  const call = parseInvoke(parseJson(exchange.request.body, { json5: true }));
   const job = submitCall(host, exchange, call);
   const record = await job.settled(host.limits.maxWaitMs, call.private ? abortOnClose(reply.raw) : undefined);
   requireScopes(record);

@@ -26,7 +26,7 @@ export function loginEndpoints({ login }: HttpHost): readonly Endpoint[] {
 
 /** `POST /api/v1/login`: needs no credentials. Wrong, used and expired codes give one answer, and are limited. */
 async function logIn(login: Login, { request, reply }: Exchange): Promise<FastifyReply> {
-  const body = await parseJson(request.body, { json5: true });
+  const body = parseJson(request.body, { json5: true });
   const { code } = fieldsOf(body);
   if (typeof code !== "string") throw badRequest("Login requires a 'code' as a string");
   const answer = login(code);

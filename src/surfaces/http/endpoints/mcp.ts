@@ -1,7 +1,6 @@
 // The `/mcp` endpoint: hands requests to the MCP endpoint, and sends what that answers as JSON or as a stream of events.
 
 import type { FastifyReply } from "fastify";
-import { isPending } from "../../../core/io.js";
 import { fieldsOf } from "../../../core/unknown.js";
 import type { McpAnswer, McpEndpoint } from "../../mcp/http.js";
 import { parseJson } from "../admission/read-body.js";
@@ -27,10 +26,7 @@ export async function serveMcp(host: HttpHost, mcp: McpEndpoint, exchange: Excha
   memory.weight = WEIGHT;
   let body: unknown;
   try {
-    if (method === "POST") {
-      const parsing = parseJson(request.body, { json5: false });
-      body = isPending(parsing) ? await parsing : parsing;
-    }
+    if (method === "POST") body = parseJson(request.body, { json5: false });
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
     return sendJson(reply, error.status, parseError(error.message));

@@ -7,6 +7,7 @@ import { APPROVE, type Capability } from "../../../core/call/capability.js";
 import { parseUcans } from "../../../core/call/ucans.js";
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
+import { later } from "../../../core/later.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { MintError, type MintFault } from "../../../ucan/mint/error.js";
@@ -187,10 +188,11 @@ interface Signing {
   readonly names: readonly string[];
 }
 
+const loadMint = later(() => import("../../../authz/mint-ucan.js"));
+
 /** @throws INVALID_INPUT for input that the token format cannot represent */
 async function sign(signing: Signing, venue: OperationParts): Promise<{ readonly token: string; readonly id: string }> {
-  // Loaded lazily: most venues never sign tokens.
-  const { mintUcan } = await import("../../../authz/mint-ucan.js");
+  const { mintUcan } = await loadMint();
   const { input, key, grants, expiresAt, names } = signing;
   const { clockSkew, ucan } = venue.auth();
   try {
