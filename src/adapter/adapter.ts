@@ -15,7 +15,7 @@ import type { ChangeSink } from "../core/ports/changes/change.js";
 import type { RootFacts } from "../core/ports/operation.js";
 import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
 import type { FileTransfers } from "../core/ports/transfer.js";
-import { recordOf } from "../dispatch/call/record.js";
+import { recordOf } from "../dispatch/call/parts.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import { Gate } from "../dispatch/gate.js";
 import type { DispatchOptions } from "../dispatch/options.js";

@@ -1,4 +1,4 @@
-// Waiting: work that runs one piece after the other per key, waits that end early, signals between callers.
+// Waiting: work that runs one piece after the other per key, queues of several senders, waits that end early, signals between callers.
 
 import { aborted } from "./errors/texts.js";
 
@@ -88,5 +88,46 @@ export class Holds {
       if (left === 0) this.#held.delete(caller);
       else this.#held.set(caller, left);
     };
+  }
+}
+
+export class FairQueue<T> {
+  /** Without empty lines; in the order in which they are served. */
+  readonly #lines = new Map<string | undefined, T[]>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(sender: string | undefined, item: T): void {
+    const line = this.#lines.get(sender);
+    if (line === undefined) this.#lines.set(sender, [item]);
+    else line.push(item);
+    this.#size++;
+  }
+
+  /** Takes out the next item. @param mayGo passes over the senders for which it is false */
+  take(mayGo: (sender: string | undefined) => boolean = () => true): T | undefined {
+    for (const [sender, line] of this.#lines) {
+      if (!mayGo(sender)) continue;
+      const item = line.shift();
+      this.#lines.delete(sender);
+      if (line.length > 0) this.#lines.set(sender, line);
+      this.#size--;
+      return item;
+    }
+    return undefined;
+  }
+
+  /** @returns whether the item was still waiting */
+  remove(sender: string | undefined, item: T): boolean {
+    const line = this.#lines.get(sender) ?? [];
+    const index = line.indexOf(item);
+    if (index < 0) return false;
+    line.splice(index, 1);
+    if (line.length === 0) this.#lines.delete(sender);
+    this.#size--;
+    return true;
   }
 }

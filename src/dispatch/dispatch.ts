@@ -8,10 +8,11 @@ import { type Awaitable, after, isPending } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import { isPersonal, type OpenRoot, type PathCall, type PlaceRequest } from "../core/ports/operation.js";
 import { deferred, settleWithin, Turns } from "../core/turns.js";
-import { withoutNulls } from "../schema/nulls.js";
+import { withSuggestions } from "../ops/searching/path-search.js";
+import { withoutNulls } from "../schema/validate.js";
 import { askingRoot } from "./approvals/asking-root.js";
 import { CallAccess } from "./call/access.js";
-import { ownerOf, prepareOnDrives } from "./call/drives.js";
+import { openForOwner, ownerOf, prepareOnDrives, viewsOf } from "./call/drives.js";
 import { meantPath, NeedsLook } from "./call/meant-path.js";
 import {
   byName,
@@ -24,16 +25,14 @@ import {
   namesOf,
   parseInput,
   placedCall,
+  recordOf,
 } from "./call/parts.js";
-import { recordOf } from "./call/record.js";
 import { addRemark, CallState, type DispatchParts } from "./call/state.js";
 import { Gates, runAdmitted } from "./gate.js";
 import type { DispatchOptions } from "./options.js";
 import type { PlaceFilter } from "./place-filter.js";
 import { Repeats } from "./repeated-calls.js";
-import { openForOwner, viewsOf } from "./root-views.js";
-import { withSuggestions } from "./suggestions.js";
-import { Watches, type WatchInput, withChangeBracket } from "./watches.js";
+import { Watches, type WatchInput } from "./watches.js";
 
 /** Longest wait of {@link Dispatcher.close}: a flush may hang for as long as the disk does. */
 const CLOSE_PATIENCE_MS = 5000;
@@ -132,9 +131,9 @@ export class Dispatcher {
     const { operation, given, scope } = call;
     operation.check?.(given);
     scope.extend(extraTimeOf(operation, call));
-    const output = withChangeBracket(operation, this.#parts, () =>
-      given["operationId"] === undefined ? this.#perform(call) : this.#performOnce(call),
-    );
+    const { feed } = this.#parts;
+    const run = () => (given["operationId"] === undefined ? this.#perform(call) : this.#performOnce(call));
+    const output = operation.changes && feed !== undefined ? feed.duringChange(run) : run();
     return after(output, (answer) => {
       call.exit = operation.exitOf?.(answer);
       return answer;

@@ -2,12 +2,11 @@
 
 import { CALLER_SHARE } from "../core/call/limits.js";
 import type { CallScope } from "../core/call/scope.js";
-import { FairQueue } from "../core/fair-queue.js";
 import { type Awaitable, isPending } from "../core/io.js";
 import { type AnswerMemory, NeedsMemory } from "../core/memory.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { AnyOperation } from "../core/ports/operation.js";
-import { deferred } from "../core/turns.js";
+import { deferred, FairQueue } from "../core/turns.js";
 
 /** How long a caller must have been the only one, in milliseconds, to take all places. */
 const ALONE_MS = 10_000;

@@ -2,10 +2,9 @@
 
 import type { CallScope } from "../core/call/scope.js";
 import { tooManyPolls } from "../core/errors/repeat-texts.js";
-import type { Awaitable } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { FileChange, PollChanges, WatchedChanges, WatchPoll } from "../core/ports/changes/events.js";
-import { type AnyOperation, isPersonal, type PathCall } from "../core/ports/operation.js";
+import { isPersonal, type PathCall } from "../core/ports/operation.js";
 import { deferred, Holds, settleWithin } from "../core/turns.js";
 import type { ChangeFeed } from "../feed/change-feed.js";
 import { type EventLog, LogReader } from "../feed/event-log.js";
@@ -13,7 +12,6 @@ import { parsePath } from "../path/grammar.js";
 import type { CallAccess } from "./call/access.js";
 import { ownerOf } from "./call/drives.js";
 import { authoriserOf, type DispatchParts } from "./call/state.js";
-import type { DispatchOptions } from "./options.js";
 import { type Judge, PlaceFilter } from "./place-filter.js";
 
 /** Name by which the rights of watches are judged and audited. */
@@ -178,22 +176,4 @@ function takeEvents(reader: LogReader<FileChange>, from: number, limit: number) 
     last = position;
   }
   return { events, end: undefined };
-}
-
-/** Runs an operation; while it changes something, the feed knows. */
-export function withChangeBracket<T>(
-  { changes }: Pick<AnyOperation, "changes">,
-  { feed }: Pick<DispatchOptions, "feed">,
-  run: () => Awaitable<T>,
-): Awaitable<T> {
-  return changes && feed !== undefined ? bracketed(feed, run) : run();
-}
-
-async function bracketed<T>(feed: ChangeFeed, run: () => Awaitable<T>): Promise<T> {
-  feed.beginChange();
-  try {
-    return await run();
-  } finally {
-    feed.endChange();
-  }
 }

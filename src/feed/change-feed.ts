@@ -2,6 +2,7 @@
 // a reader is there. Costs nothing before the first reader.
 
 import type { Clock } from "../core/clock.js";
+import type { Awaitable } from "../core/io.js";
 import { isPending } from "../core/io.js";
 import type { Backend } from "../core/ports/backend.js";
 import type { ChangeRecord, ChangeSink } from "../core/ports/changes/change.js";
@@ -57,13 +58,14 @@ export class ChangeFeed {
     return made;
   }
 
-  /** Brackets the run of an operation that changes something. */
-  beginChange(): void {
+  /** Runs an operation that changes something. */
+  async duringChange<T>(run: () => Awaitable<T>): Promise<T> {
     this.#changing += 1;
-  }
-
-  endChange(): void {
-    this.#changing -= 1;
+    try {
+      return await run();
+    } finally {
+      this.#changing -= 1;
+    }
   }
 
   /** The roots were opened anew: readers have to look for themselves. */

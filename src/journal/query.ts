@@ -2,7 +2,7 @@
 
 import { yieldToLoop } from "../core/io.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
-import { isWithin } from "../path/fold.js";
+import { isWithin } from "../path/grammar.js";
 import { type EntryRow, entryOf, pathText } from "./rows.js";
 import type { JournalStore } from "./store.js";
 

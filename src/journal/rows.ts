@@ -5,7 +5,7 @@ import type { ChangeRecord } from "../core/ports/changes/change.js";
 import type { EntryNote, JournalEntry, KeptState, NotUndoable } from "../core/ports/changes/journal.js";
 import type { IdentifiedRecord, Kept, Planned } from "../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../core/ports/open-file.js";
-import { foldName } from "../path/fold.js";
+import { foldName } from "../path/grammar.js";
 import { addTotals, decode, encode, type Indexed, indexKey, key, type Tables } from "./tables.js";
 
 /** An entry as it is stored. */

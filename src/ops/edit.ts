@@ -17,7 +17,6 @@ import { planCell } from "./editing/notebook-cell.js";
 import { type HeldOriginal, holdOriginal, type Original, textAfter, WHAT_IT_FOUND } from "./editing/original.js";
 import { planOf } from "./editing/plan.js";
 import { unifiedDiff } from "./editing/unified-diff.js";
-import { yieldIfDue } from "./editing/yield.js";
 
 /** Most characters of a diff, for models and for other callers. */
 const DIFF_CHARS_MODEL = 4_000;
@@ -113,7 +112,7 @@ async function planBy(
   const remainingMs = () => scope.remainingMs();
   let content: NewContent | undefined;
   try {
-    const plan = await terms.plan({ text, sha256, mayRead, breathe: () => yieldIfDue(scope), remainingMs });
+    const plan = await terms.plan({ text, sha256, mayRead, breathe: () => scope.pause(), remainingMs });
     content = await newContent(original, plan, call);
     return { plan, content };
   } finally {

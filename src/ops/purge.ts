@@ -3,7 +3,7 @@ import { escapeText, invalidInput } from "../core/errors/texts.js";
 import type { JournalEntry } from "../core/ports/changes/journal.js";
 import type { Operation, PlacesCall } from "../core/ports/operation.js";
 import { isFull } from "../core/unknown.js";
-import { isWithin } from "../path/fold.js";
+import { isWithin } from "../path/grammar.js";
 import type { PurgeInput, PurgeOutput } from "../schema/types.js";
 import { type JournalView, journalIn, requireHistory, unknownEntry, visibleRoot } from "./history/visible-entries.js";
 

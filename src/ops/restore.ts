@@ -2,7 +2,7 @@ import { invalidInput } from "../core/errors/texts.js";
 import { etagOf, expectedOf } from "../core/etag.js";
 import type { Journal, JournalEntry, JournalQuery } from "../core/ports/changes/journal.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
-import { isWithin } from "../path/fold.js";
+import { isWithin } from "../path/grammar.js";
 import type { RestoreInput, RestoreOutput } from "../schema/types.js";
 import { streamOf } from "./history/past-content.js";
 import { contentAt } from "./history/version.js";

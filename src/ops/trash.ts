@@ -1,6 +1,6 @@
 import type { Operation } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
-import { isWithin } from "../path/fold.js";
+import { isWithin } from "../path/grammar.js";
 import type { TrashInput, TrashOutput } from "../schema/types.js";
 import { journalIn, lackPart, readIdCursor, visibleRoot, writeIdCursor } from "./history/visible-entries.js";
 

@@ -1,9 +1,9 @@
 // Compiles an operator's patterns (root options `deny` and `protect`) into a PathPolicy.
 
 import type { PathPolicy } from "../core/ports/path-policy.js";
-import { foldName } from "./fold.js";
 import { compileGlob, type GlobMatcher } from "./glob-match.js";
 import { GlobFault, readGlobNodes } from "./glob-reader.js";
+import { foldName } from "./grammar.js";
 import { patternsOf } from "./pattern-sets.js";
 
 export interface DenyOptions {

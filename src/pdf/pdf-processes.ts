@@ -5,8 +5,8 @@ import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { PdfReader, PdfRequest, PdfText } from "../core/call/pdf.js";
 import { aborted } from "../core/errors/texts.js";
-import { FairQueue } from "../core/fair-queue.js";
 import { compiledFile } from "../core/package-files.js";
+import { FairQueue } from "../core/turns.js";
 import { spawnAlone } from "../process/spawn-alone.js";
 import type { PdfBounds, ProcessAnswer } from "./messages.js";
 

@@ -17,7 +17,7 @@ import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/staging/locks.js";
 import type { LazyJournal } from "../journal/open-journal.js";
 import { compileDeny, type DenyOptions } from "../path/deny.js";
-import { foldName } from "../path/fold.js";
+import { foldName } from "../path/grammar.js";
 import { isBelow, isSameFolder } from "../process/host-path.js";
 import { journalOf, lackOf, RootGroups, type RootsState } from "./groups.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { FairQueue } from "../../src/core/fair-queue.js";
+import { FairQueue } from "../../src/core/turns.js";
 
 /** A queue of items named after who sent them. */
 function queueOf(...items: readonly string[]): FairQueue<string> {

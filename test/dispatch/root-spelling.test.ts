@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import { simulateSystem } from "../../src/core/system.js";
-import { spellingOf } from "../../src/path/root-spelling.js";
+import { spellingOf } from "../../src/path/grammar.js";
 import { entriesBelow, useGround } from "../ops/ground.js";
 
 const may = (can: string, ...paths: string[]): SurfaceContext => ({

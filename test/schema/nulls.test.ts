@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { loadOperationSchema } from "../../src/schema/load.js";
-import { withoutNulls } from "../../src/schema/nulls.js";
+import { withoutNulls } from "../../src/schema/validate.js";
 
 const strip = (operation: string, input: unknown) => withoutNulls(input, loadOperationSchema(operation).input);
 

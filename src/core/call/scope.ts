@@ -2,7 +2,7 @@
 
 import type { Clock } from "../clock.js";
 import { aborted, timedOut } from "../errors/texts.js";
-import { type Io, type WaitScope, yieldToLoop } from "../io.js";
+import { type Io, isPending, runIo, type WaitScope, yieldToLoop } from "../io.js";
 import type { ReportProgress } from "./progress.js";
 
 /** How long one call may block the event loop before it yields, in milliseconds. */
@@ -120,6 +120,12 @@ export class CallScope implements WaitScope {
     yield yieldToLoop();
     this.#breathedAt = this.#clock.monotonicMs();
     this.checkpoint();
+  }
+
+  /** {@link breathe} for code with promises. */
+  async pause(): Promise<void> {
+    const pause = runIo(this.breathe());
+    if (isPending(pause)) await pause;
   }
 
   /** Settles with `work`, or resolves at the deadline: for work that may continue after the answer is decided. */

@@ -1,11 +1,18 @@
-// Calls on whole drives, and whose drives a call is on.
+// Whose drives a call is on, calls on whole drives, and roots as a caller sees them.
 
+import type { Authoriser } from "../../authz/authorise.js";
 import { toCallerError } from "../../backend/drive/errors.js";
 import { adapterError } from "../../core/errors/errors.js";
 import { escapeText, unknownOperation } from "../../core/errors/texts.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { ChangeOrigin, DriveMaker } from "../../core/ports/changes/change.js";
-import type { AnyOperation } from "../../core/ports/operation.js";
+import {
+  type AnyOperation,
+  isPersonal,
+  type PersonalRoot,
+  type Root,
+  type RootView,
+} from "../../core/ports/operation.js";
 import type { DispatchOptions } from "../options.js";
 import { callOf } from "./parts.js";
 import type { CallState } from "./state.js";
@@ -60,4 +67,34 @@ export function ownerOf(
   if (owner !== undefined) return owner;
   const told = `DLFS-backed root '${escapeText(drive)}' requires authenticated caller`;
   throw adapterError("DRIVE_REQUIRES_AUTH", told, { root: drive });
+}
+
+/** The rights of a caller in a root. Protected paths can be read, and are refused where a change is made. */
+const rootView = (root: Root, authoriser: Authoriser): RootView => ({
+  root,
+  isVisible: authoriser.seesRoot(root.name),
+  allows: (segments, ability) =>
+    root.policy?.denies(segments) !== true && authoriser.allows([root.name, ...segments], ability),
+});
+
+/** All roots as the caller sees them; those of its drives only if it has an owner. */
+export function viewsOf({ authoriser, context, parts }: CallState): readonly RootView[] {
+  const owner = parts.driveOwner?.(context);
+  return [...parts.roots().values()].flatMap((root) => {
+    if (!isPersonal(root)) return [rootView(root, authoriser)];
+    return owner === undefined ? [] : [rootView(openForOwner(root, owner), authoriser)];
+  });
+}
+
+/** The last owner's root of each drive root: a patch asks for it once per file. */
+const lastOpened = new WeakMap<PersonalRoot, Root>();
+
+/** A drive root of one owner. @param owner DID */
+export function openForOwner(root: PersonalRoot, owner: string): Root {
+  const last = lastOpened.get(root);
+  if (last?.owner === owner) return last;
+  const journal = root.journalFor === undefined ? {} : { journal: root.journalFor(owner) };
+  const opened: Root = { ...root, owner, backend: root.backendFor(owner), ...journal };
+  lastOpened.set(root, opened);
+  return opened;
 }

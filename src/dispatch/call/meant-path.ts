@@ -8,8 +8,7 @@ import { escapeText, pathNotRelative } from "../../core/errors/texts.js";
 import { attempt } from "../../core/io.js";
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
 import { isPersonal, type OpenRoot, type PathCall, type PlaceRequest } from "../../core/ports/operation.js";
-import { DRIVE, parsePath } from "../../path/grammar.js";
-import { type KnownRoot, type Spelling, spellingOf, withSlashes } from "../../path/root-spelling.js";
+import { DRIVE, type KnownRoot, parsePath, type Spelling, spellingOf, withSlashes } from "../../path/grammar.js";
 import type { CallState } from "./state.js";
 
 /** Thrown before a place is used that the disk has a say in. Run the call again once `look` has ended. */

@@ -1,5 +1,8 @@
-// Parts of a dispatch that need no dispatcher: the operation, what it is given, the shape of input.
+// Parts of a dispatch that need no dispatcher: the operation, the shape of its input, what it gets, the record of its call.
 
+import { createHash } from "node:crypto";
+import { type AuditRecord, deniedBy } from "../../audit/record.js";
+import { printResource, type Scheme } from "../../authz/grant.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput, unknownOperation } from "../../core/errors/texts.js";
 import { type Awaitable, isPending } from "../../core/io.js";
@@ -8,7 +11,7 @@ import type { AnyOperation, Call, OpenRoot, PathCall } from "../../core/ports/op
 import type { TicketRequest } from "../../core/ports/transfer.js";
 import { fieldsOf } from "../../core/unknown.js";
 import type { RegisteredOperation } from "../options.js";
-import type { CallState } from "./state.js";
+import { type CallState, viaOf } from "./state.js";
 
 /** A streaming operation exists only for calls that bring a transfer. @throws UNKNOWN_OPERATION */
 export function findOperation(
@@ -112,3 +115,55 @@ export const NO_PRECONDITION = "no precondition was applied";
 /** Whether a precondition was left out by `null`, by a program that may not have meant to. @param given before that */
 export const hasNullPrecondition = (given: unknown): boolean =>
   PRECONDITIONS.some((name) => fieldsOf(given)[name] === null);
+
+const COMMAND_CHARS = 200;
+
+/** What a record tells of a call itself. */
+type RecordedCall = Pick<CallState, "context" | "resource"> &
+  Partial<Pick<CallState, "others" | "bytes" | "exit" | "approvedBy" | "chain">>;
+
+export interface CallEnd {
+  readonly operation: string;
+  /** `OK` or an error code. */
+  readonly outcome: string;
+  readonly failure?: FileAdapterError | undefined;
+  readonly ms: number;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+/** The audit record of a call that has ended. */
+export function recordOf(call: RecordedCall, end: CallEnd, scheme: Scheme): AuditRecord {
+  const { operation, outcome, failure, ms, time } = end;
+  const { context, resource, others = [], bytes = 0, exit, approvedBy, chain } = call;
+  return {
+    time,
+    caller: context.callerDID === undefined ? "operator" : context.callerDID,
+    operation,
+    ...(context.tool === undefined ? {} : { tool: context.tool }),
+    resource: resource === undefined ? "" : printResource(resource, scheme),
+    ...(others.length === 0 ? {} : { others: others.map((other) => printResource(other, scheme)) }),
+    outcome,
+    bytes,
+    ms: Math.round(ms * 1000) / 1000,
+    ...(context.jobId === undefined ? {} : { job: context.jobId }),
+    via: viaOf(context),
+    ...deniedBy(failure),
+    ...(failure?.data["made"] === true ? { made: true as const } : {}),
+    ...commandOf(context),
+    ...(exit === undefined ? {} : { exitCode: exit.exitCode }),
+    ...(approvedBy === undefined ? {} : { approvedBy }),
+    ...(chain === undefined ? {} : { proofs: chain }),
+  };
+}
+
+function commandOf({ transfer }: SurfaceContext): Pick<AuditRecord, "command"> {
+  if (transfer === undefined || !("command" in transfer)) return {};
+  const { argv, command = argv.join(" ") } = transfer.command.request;
+  const sha256 = createHash("sha256").update(command).digest("hex");
+  return { command: { sha256, start: firstCharacters(command) } };
+}
+
+/** Cuts at code points, so that no surrogate pair is split. */
+const firstCharacters = (text: string): string =>
+  [...text.slice(0, 2 * COMMAND_CHARS)].slice(0, COMMAND_CHARS).join("");

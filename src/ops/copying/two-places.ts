@@ -6,7 +6,7 @@ import { invalidInput } from "../../core/errors/texts.js";
 import { type Expected, etagOf, expectedOf, type Sha256, type TagOf } from "../../core/etag.js";
 import type { PlaceOptions } from "../../core/ports/backend.js";
 import type { Call, PathCall, PlaceRequest, PlacesCall } from "../../core/ports/operation.js";
-import { foldName } from "../../path/fold.js";
+import { foldName } from "../../path/grammar.js";
 
 /** The input fields that `move` and `copy` share. */
 export interface TwoPlacesInput {

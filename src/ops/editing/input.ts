@@ -2,7 +2,7 @@
 
 import { invalidInput } from "../../core/errors/texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { foldName } from "../../path/fold.js";
+import { foldName } from "../../path/grammar.js";
 import type { EditInput } from "../../schema/types.js";
 import { checkEncoding } from "../content/encoding.js";
 import { placeKey } from "../content/file-etag.js";

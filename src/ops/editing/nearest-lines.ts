@@ -2,8 +2,8 @@
 
 import type { CallScope } from "../../core/call/scope.js";
 import { foreignDifference, lookOf, unseenDifference } from "../../path/looks.js";
-import { splitLines } from "./line-changes.js";
 import { occurrencesOf } from "./text-search.js";
+import { splitLines } from "./unified-diff.js";
 
 /** How lines of a file differ from the wanted text. */
 export type Difference = "whitespace" | "case" | "content";

@@ -7,7 +7,6 @@ import { codecOf, encodeText, notEncodable } from "../content/encoding.js";
 import { countFeeds } from "../content/text.js";
 import type { Replacement } from "./match.js";
 import { bytesOf, checkAdded, checkGrowth, type HeldOriginal } from "./original.js";
-import { yieldIfDue } from "./yield.js";
 
 /** Content that differs from the original. */
 export interface NewContent {
@@ -55,7 +54,7 @@ export async function newContent(
   for (const { start, end, put } of [...ranges, { start: before.length, end: before.length, put: NOTHING }]) {
     for (; from < start; from += BLOCK) {
       to += before.copy(bytes, to, from, Math.min(start, from + BLOCK));
-      if (before.length > BLOCK) await yieldIfDue(scope);
+      if (before.length > BLOCK) await scope.pause();
     }
     to += put.copy(bytes, to);
     from = end;
@@ -129,7 +128,7 @@ export async function converted(
     const next = text[cut] === "\n" ? cut + 1 : cut;
     parts.push(text.slice(at, next).replace(pattern, convert));
     at = next;
-    await yieldIfDue(scope);
+    await scope.pause();
   }
   return { text: parts.join(""), changed };
 }

@@ -5,11 +5,11 @@ import { briefPath, type Place, at as placeAt } from "../../core/errors/texts.js
 import type { FileCall } from "../../core/ports/operation.js";
 import { isQuicklyParsed } from "../../schema/exact-json.js";
 import { stringEnd } from "../content/json-fault.js";
-import { splitLines } from "./line-changes.js";
 import type { Edit, Replacement } from "./match.js";
 import { type Original, textAfter } from "./original.js";
 import { planOf } from "./plan.js";
 import { sharedLines } from "./text-search.js";
+import { splitLines } from "./unified-diff.js";
 
 /** Most pairs of lines compared to find those that stay as they are written. */
 const MAX_PAIRS = 1_000_000;

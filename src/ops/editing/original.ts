@@ -22,7 +22,6 @@ import { hashWhole, placeKey } from "../content/file-etag.js";
 import { holdAnswer } from "../content/reading.js";
 import { mayBeText } from "../content/text.js";
 import { applyReplacements, lengthAfter, type Replacement } from "./match.js";
-import { yieldIfDue } from "./yield.js";
 
 const ASCII = /^[\0-\x7f]*$/;
 /** Stands for the expected etag in errors, for callers that may not read. */
@@ -185,7 +184,7 @@ async function decodePieces(
     if (text === undefined) return undefined;
     parts.push(text);
     at = end;
-    await yieldIfDue(scope);
+    await scope.pause();
   }
   return parts.join("");
 }

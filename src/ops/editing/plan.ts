@@ -8,7 +8,6 @@ import { linesAt } from "../content/terminators.js";
 import { type Edit, EditMatcher, findOverlap, MAX_ALL, type Match, type Planned, sortByPosition } from "./match.js";
 import { nearestTo } from "./nearest-lines.js";
 import { checkGrowth, type Original } from "./original.js";
-import { yieldIfDue } from "./yield.js";
 
 /** Matching lines in the data of an error, and in its message. */
 const LINES_TOLD = 10;
@@ -36,7 +35,7 @@ export async function planOf(
     // The byte order mark stays, even if an edit's old text begins with it.
     const kept = form.bom ? match.replacements.map(shiftBehindMark) : match.replacements;
     for (const replacement of kept) planned.push({ ...replacement, edit: index });
-    await yieldIfDue(scope);
+    await scope.pause();
   }
   const ordered = sortByPosition(planned);
   const overlap = findOverlap(ordered);

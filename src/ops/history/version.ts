@@ -7,7 +7,7 @@ import type { FileStat, ReadBytes, ReadRange } from "../../core/ports/backend.js
 import type { JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { FileCall, PathCall, Resolve } from "../../core/ports/operation.js";
-import { isWithin } from "../../path/fold.js";
+import { isWithin } from "../../path/grammar.js";
 import { type PastContent, PastContents } from "./past-content.js";
 import { requireHistory } from "./visible-entries.js";
 

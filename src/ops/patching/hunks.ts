@@ -1,8 +1,8 @@
 // Finds hunks in a text and derives the replacements.
 
 import { brokenBytes } from "../content/broken-text.js";
-import { splitLines } from "../editing/line-changes.js";
 import type { Replacement } from "../editing/match.js";
+import { splitLines } from "../editing/unified-diff.js";
 import { newLines } from "./new-lines.js";
 import type { Hunk } from "./section.js";
 

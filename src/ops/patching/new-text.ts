@@ -8,7 +8,6 @@ import type { Replacement } from "../editing/match.js";
 import { nearestTo } from "../editing/nearest-lines.js";
 import { textAfter } from "../editing/original.js";
 import { planOf, shiftBehindMark } from "../editing/plan.js";
-import { yieldIfDue } from "../editing/yield.js";
 import type { FileEntry } from "./entries.js";
 import { type HunkFault, matchHunks, WAYS, type Way } from "./hunks.js";
 import type { PlacedSection } from "./on-disk.js";
@@ -75,7 +74,7 @@ async function byHunks(hunks: readonly Hunk[], text: string, call: FileCall): Pr
   const isShown = hunks[0]?.before[0]?.startsWith(BOM) === true;
   const isMarked = text.startsWith(BOM) && !isShown;
   const body = isMarked ? text.slice(1) : text;
-  const found = await matchHunks(body, hunks, () => yieldIfDue(call.access.scope));
+  const found = await matchHunks(body, hunks, () => call.access.scope.pause());
   if ("wanted" in found) throw hunkError(found, { call, text: body, of: hunks.length });
   const shift = (one: Replacement): Replacement => ({ ...one, start: one.start + 1, end: one.end + 1 });
   const replacements = isMarked ? found.replacements.map(shift).map(shiftBehindMark) : found.replacements;

@@ -2,12 +2,12 @@
 // to read and past the deny patterns, so a suggestion tells nothing that `file:list` and `file:stat` would not.
 
 import { createRequire } from "node:module";
-import { FileAdapterError } from "../../core/errors/errors.js";
+import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { laterPackage } from "../../core/later.js";
 import type { PathCall, Resolve, RootFacts } from "../../core/ports/operation.js";
-import { parsePath } from "../../path/grammar.js";
+import { parsePath, spellingOf } from "../../path/grammar.js";
 import { nameLook } from "../../path/looks.js";
-import { spellingOf } from "../../path/root-spelling.js";
 
 const loadLevenshtein = laterPackage<typeof import("fastest-levenshtein")>(
   createRequire(import.meta.url),
@@ -21,7 +21,7 @@ const MAX_FOLDERS = 4;
 const MAX_LEVELS = 8;
 const MAX_SUGGESTED = 3;
 /** Longer paths and names are neither compared nor suggested. */
-export const MAX_CHARS = 200;
+const MAX_CHARS = 200;
 
 export interface Suggestion {
   readonly root: string;
@@ -213,3 +213,23 @@ function createDistance(wanted: string): (name: string) => number | undefined {
     return edits <= most ? edits : undefined;
   };
 }
+
+/** Adds a hint to a `NOT_FOUND`, if some path is near; returns any other error unchanged. */
+export async function withSuggestions(error: unknown, surroundings: Surroundings): Promise<unknown> {
+  if (!(error instanceof FileAdapterError) || error.code !== "NOT_FOUND") return error;
+  const { root, path } = error.data;
+  if (typeof root !== "string" || typeof path !== "string" || path.length > MAX_CHARS) return error;
+  try {
+    const search = new PathSearch(root, surroundings);
+    const suggestions = await search.findNear(path.split("/"));
+    if (suggestions.length === 0) return error;
+    const hint = `Did you mean ${suggestions.map((one) => suggestionText(one, root)).join(" or ")}?`;
+    return adapterError(error.code, error.message, { ...error.data, hint, suggestions });
+  } catch {
+    // A failed or late suggestion never changes the answer to the call.
+    return error;
+  }
+}
+
+const suggestionText = ({ root, path }: Suggestion, requestedRoot: string): string =>
+  `"${path === "" ? "/" : escapeText(path)}"${root === requestedRoot ? "" : ` in root "${escapeText(root)}"`}`;

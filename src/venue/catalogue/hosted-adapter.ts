@@ -7,8 +7,7 @@ import { aborted, invalidInput } from "../../core/errors/texts.js";
 import type { Adapter, JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import { isObject } from "../../core/unknown.js";
 import { viaOf } from "../../dispatch/call/state.js";
-import { withoutNulls } from "../../schema/nulls.js";
-import { InputValidator } from "../../schema/validate.js";
+import { InputValidator, withoutNulls } from "../../schema/validate.js";
 
 /** Services of the venue for hosted adapters. */
 export interface AdapterHosting {

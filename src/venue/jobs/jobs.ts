@@ -17,10 +17,9 @@ import type {
   Submission,
 } from "../../core/ports/job.js";
 import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
-import { type HearJob, Job, type JobSettling, Run } from "./job.js";
+import { type HearJob, Job, type JobSettling, Run, RunningJobs } from "./job.js";
 import { createJobIds, failureOf, type Outcome, outcomeOf, startRecord } from "./record.js";
 import { JobRecords, type RetentionLimits } from "./records.js";
-import { RunningJobs } from "./running.js";
 
 export interface JobLimits extends RetentionLimits {
   /** Time a cancellation waits for the job to end, in milliseconds. */

@@ -9,8 +9,7 @@ import type { Jail } from "../../../jail/jail.js";
 import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import type { DirectoryWatch, watchDirectory } from "../../../jail/watch.js";
-import { isWithin } from "../../../path/fold.js";
-import { isReachableName, isReservedName } from "../../../path/grammar.js";
+import { isReachableName, isReservedName, isWithin } from "../../../path/grammar.js";
 
 export interface DirectoriesParts {
   readonly jail: () => Jail;

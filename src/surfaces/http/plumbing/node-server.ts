@@ -3,7 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { FairQueue } from "../../../core/fair-queue.js";
+import { FairQueue } from "../../../core/turns.js";
 import { type PaceRule, watchPace } from "../admission/body-pace.js";
 import { announcesBody, awaitContinue, type Connections, linger } from "../admission/connections.js";
 import { answerSocket, errorJson, finalHeaders } from "./answer.js";
