@@ -35,7 +35,7 @@ export interface Files {
   read(path: string, range?: ReadRange | ((size: number) => ReadRange)): Promise<ReadBytes>;
   text(path: string): Promise<string>;
   stat(path: string): Promise<FileStat | undefined>;
-  list(path: string, page?: { after?: string; offset?: number; limit?: number }): Promise<Listing>;
+  list(path: string, page?: { after?: string; startsWith?: string; offset?: number; limit?: number }): Promise<Listing>;
   names(path: string): Promise<string[]>;
   /** @param visit default: enters every directory @returns the visited entries */
   walk(path: string, visit?: Visit, sizes?: boolean): Promise<WalkEntry[]>;
@@ -78,9 +78,9 @@ export function filesOf(backend: Backend, overrides: Omit<AccessOverrides, "path
       const [parsed, access] = call(path);
       return backend.stat(parsed, access);
     },
-    async list(path, { after, offset = 0, limit = 10_000 } = {}) {
+    async list(path, { after, startsWith, offset = 0, limit = 10_000 } = {}) {
       const [parsed, access] = call(path);
-      return backend.list(parsed, { after, offset, limit }, access);
+      return backend.list(parsed, { after, startsWith, offset, limit }, access);
     },
     async names(path) {
       return (await files.list(path)).entries.map((entry) => entry.name);

@@ -30,6 +30,8 @@ export interface DirectoryRules {
   readonly foldsCase: boolean;
   readonly scope: CallScope;
   readonly keepsReserved?: boolean | undefined;
+  /** Other names are left out. */
+  readonly startsWith?: string | undefined;
 }
 
 /** Size in bytes above which a directory may hold thousands of names and is read in pieces. */
@@ -63,9 +65,10 @@ function* takeNames(names: Name[], entries: readonly DirectoryEntry[], rules: Di
   for (const entry of entries) takeName(names, nameOf(entry), rules);
 }
 
-type NameRules = Pick<DirectoryRules, "foldsCase" | "keepsReserved">;
+type NameRules = Pick<DirectoryRules, "foldsCase" | "keepsReserved" | "startsWith">;
 
-function takeName(names: Name[], name: Name, { foldsCase, keepsReserved }: NameRules): void {
+function takeName(names: Name[], name: Name, { foldsCase, keepsReserved, startsWith }: NameRules): void {
+  if (startsWith !== undefined && !name.name.startsWith(startsWith)) return;
   if (keepsReserved === true || !isReservedName(name.name, foldsCase)) names.push(name);
 }
 

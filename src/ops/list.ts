@@ -18,7 +18,7 @@ export const list: Operation<ListInput, ListOutput> = {
   changes: false,
   annotations: LOOKS,
   async run(input, { root, path, access, terms, tagOf, budget }) {
-    const page = pageOf(input);
+    const page = { ...pageOf(input), startsWith: terms?.startsWith };
     const stamps = terms?.tags === true && tagOf !== undefined;
     const listed = await root.backend.list(path, stamps ? { ...page, stamps } : page, access);
     const { total, denied, unreadable } = listed;

@@ -1,3 +1,4 @@
+import { venueUri } from "../core/call/venue-uri.js";
 import { attachedContent } from "../core/content-bytes.js";
 import { counted } from "../core/errors/wording.js";
 import type { Rendering } from "../core/ports/adapter.js";
@@ -56,10 +57,8 @@ function blobMime(output: ReadOutput): string {
   return image !== undefined || isImageType(mime) ? "application/octet-stream" : mime;
 }
 
-function uriOf(input: ReadInput): string {
-  const { segments } = parsePath(input.root, input.path);
-  return `file://${[input.root, ...segments].map(encodeURIComponent).join("/")}`;
-}
+const uriOf = ({ root, path }: ReadInput): string =>
+  venueUri({ root, segments: parsePath(root, path).segments, isDirectory: false });
 
 /** The note for models beside the body: what is missing of the requested range, and the etag. */
 function noteOf(output: ReadOutput, input: ReadInput): string | undefined {

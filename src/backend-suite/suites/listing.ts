@@ -74,6 +74,12 @@ export function listSuite(scenario: Scenario): void {
       expect([entries.map((entry) => entry.name), start]).toEqual([ORDERED.slice(6, 10), 6]);
     });
 
+    scenario("has only the names that begin so, where that is asked for", async ({ files }) => {
+      for (const name of ["ab", "abc", "Abd", "b", "abä"]) await files.write(name, "");
+      const { entries, total } = await files.list("", { startsWith: "ab", limit: 2 });
+      expect([entries.map((entry) => entry.name), total]).toEqual([["ab", "abc"], 3]);
+    });
+
     for (const { why, path, expected } of REFUSED) {
       scenario(`is refused ${why}`, async ({ files }) => {
         await makeRefused(files);

@@ -83,11 +83,11 @@ export class DriveBackend implements Backend {
   list(path: RelPath, page: ListedPart, access: Access): Promise<Listing> {
     return this.#read(path, access, async (tree) => {
       await directoryAt(tree, path, access);
-      const entries = sortByName(await tree.entries(path.segments));
+      const found = await tree.entries(path.segments);
+      const entries = sortByName(found.filter(({ name }) => name.startsWith(page.startsWith ?? "")));
       const allowed = entries.filter(({ name }) => access.policy?.denies([], name) !== true);
       const start = startAfter(allowed, page.after) + page.offset;
       const shown = allowed.slice(start, start + page.limit);
-      const left = allowed.length === entries.length ? {} : { denied: entries.length - allowed.length };
       return {
         entries: shown.map((entry) => ({
           ...describe(entry, path),
@@ -95,7 +95,7 @@ export class DriveBackend implements Backend {
         })),
         total: allowed.length,
         start,
-        ...left,
+        ...(allowed.length < entries.length && { denied: entries.length - allowed.length }),
       };
     });
   }

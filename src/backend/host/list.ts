@@ -18,7 +18,8 @@ export function* listEntries(
   const { sys, foldsCase } = jail;
   const { limit, access } = page;
   const top = directory === jail.top;
-  const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope });
+  const { startsWith } = page;
+  const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope, startsWith });
   const allowed = yield* allowedOf(jail, directory, { names: all, access });
   const start = startAfter(allowed, page.after) + page.offset;
   const { entries, unreadable } = yield* readEntries(sys, directory, {

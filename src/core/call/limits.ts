@@ -38,4 +38,6 @@ export interface ReadBudget {
   offers?(operation: string): boolean;
   /** Images cannot be shown, so they are described. */
   readonly hidesImages?: true;
+  /** Files come as they are stored: none is rendered, and bytes come whole or not at all. */
+  readonly asStored?: true;
 }

@@ -27,6 +27,8 @@ export interface CallTerms {
   readonly isUtf8?: true;
   /** A list tells the media types of files (`mime`), by their names. */
   readonly listsTypes?: true;
+  /** A list has only the entries whose names begin so. */
+  readonly startsWith?: string;
   /** A copy of a directory leaves out what is in it. */
   readonly isShallow?: true;
   /** Content that a read answers in place of the file's: unsaved text of an editor. The surface has judged the real path. */

@@ -27,6 +27,8 @@ export interface ListedPart {
   readonly limit: number;
   /** Name behind which the part begins, there or not; absent: at the first. */
   readonly after?: string | undefined;
+  /** Only names that begin so; others count as not there. */
+  readonly startsWith?: string | undefined;
   /** With the stamps of files. */
   readonly stamps?: boolean;
 }

@@ -22,7 +22,8 @@ export const mayBeShown = (reading: Reading, head: Buffer, size: number): boolea
   reading.call.budget?.hidesImages !== true && size <= mostOfImage(reading) && isImageType(bySignature(head) ?? "");
 
 /** Whether bytes that are no text are described: to models, unless they ask for a range of bytes. */
-export const describesBytes = ({ call, mode }: Reading): boolean => call.budget !== undefined && mode === "auto";
+export const describesBytes = ({ call: { budget }, mode }: Reading): boolean =>
+  budget !== undefined && budget.asStored !== true && mode === "auto";
 
 /** Most bytes that a model gets as base64, unless it says how many. */
 export const mostBase64 = ({ call: { budget }, request: { maxBytes } }: Reading): number =>

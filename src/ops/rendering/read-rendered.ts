@@ -23,6 +23,7 @@ const GROWTH = 4;
 /** Whether a read by a model asks for no particular form of a file. */
 export const wantsRendered = ({ call, mode, request, encoding }: Reading): boolean =>
   call.budget !== undefined &&
+  call.budget.asStored !== true &&
   mode === "auto" &&
   rangeOf(request) === undefined &&
   request.lineNumbers !== true &&

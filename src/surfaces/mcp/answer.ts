@@ -9,7 +9,7 @@ import { stringifyExact } from "../../schema/exact-json.js";
 import { failureContent } from "./failure.js";
 import type { ContentBlock, ToolResult } from "./wire.js";
 
-const RESULT = "venue-files/result";
+export const RESULT = "venue-files/result";
 const ERROR = "venue-files/error";
 const JOB = "venue-files/job";
 const ROOT = "venue-files/root";

@@ -2,6 +2,7 @@
 
 import type { ReportProgress } from "../../core/call/progress.js";
 import type { Abortable } from "../../core/call/scope.js";
+import type { CallTerms } from "../../core/call/terms.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { ClientQuestion } from "../../core/ports/effect.js";
@@ -24,6 +25,8 @@ export interface ToolCall {
   readonly approval?: string | undefined;
   /** Takes the progress of the call; absent: the client did not ask for it. */
   readonly report?: ReportProgress | undefined;
+  /** Present for a look at resources, which keeps no record: files come as they are stored, and a path means what it says. */
+  readonly resource?: CallTerms | undefined;
 }
 
 /** The arguments of a tool call as the operation takes them. */
@@ -43,6 +46,8 @@ export interface Greeting {
   readonly instructions: string;
   /** Whether a root may ask the user of a client that can be asked. */
   readonly asksUsers?: boolean;
+  /** Whether files can be read as resources: as far as tools read them. */
+  readonly hasResources?: boolean;
 }
 
 /** The part of the venue that the MCP surface uses. */

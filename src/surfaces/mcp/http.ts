@@ -86,7 +86,7 @@ function serveRoute(route: Route, request: McpRequest, { calls, host }: Parts): 
   if (era === "legacy") for (const one of notifications) cancel(calls, caller, one);
   const [first] = requests;
   if (first === undefined) return { status: 202 };
-  if (era === "modern" && !isServed(first.method, era)) {
+  if (era === "modern" && !isServed(first.method, era, host)) {
     const error = { code: METHOD_NOT_FOUND, message: "Method not found" };
     return { status: 404, message: { jsonrpc: "2.0", id: first.id, error } };
   }

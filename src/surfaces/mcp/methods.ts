@@ -5,6 +5,7 @@ import { type Awaitable, after } from "../../core/io.js";
 import type { McpHost } from "./host.js";
 import { progressNotes } from "./progress.js";
 import { type AskUser, callAsking, type InputRequired } from "./questions.js";
+import { complete, type Looking, listResources, listTemplates, readResource } from "./resources.js";
 import {
   capabilitiesIn,
   checkEnvelope,
@@ -47,6 +48,8 @@ export interface Exchange {
 
 interface Method {
   readonly eras: readonly Era[];
+  /** Only a host with resources has it. */
+  readonly ofResources?: true;
   /** Shape of its parameters. Absent: any. */
   readonly params?: Shape;
   /** The parameter that names what a request is about, which HTTP has in a header too. */
@@ -60,6 +63,8 @@ interface Method {
 interface Served {
   readonly host: McpHost;
   readonly tools: ToolCalls;
+  readonly memoryOf: MemoryOf;
+  readonly takesBytes: boolean;
 }
 
 const META: Fields[number] = ["_meta", optional(OBJECT)];
@@ -70,19 +75,51 @@ const FILTER = objectOf(
   ["resourcesListChanged", optional(BOOLEAN)],
   ["resourceSubscriptions", { type: "array", each: TEXT, isOptional: true }],
 );
-const CAPABILITIES = { tools: {} };
+const LIST = optional(objectOf(META, ["cursor", optional(TEXT)]));
+const COMPLETION = objectOf(
+  ["ref", objectOf(["type", TEXT])],
+  ["argument", objectOf(["name", TEXT], ["value", TEXT])],
+  ["context", optional(objectOf(["arguments", optional({ type: "object", each: TEXT })]))],
+);
+/** How long clients may keep what changes with the configuration alone; they are told when it does. */
+const TTL_MS = 300_000;
 const instructionsOf = ({ instructions }: McpHost): object => (instructions === "" ? {} : { instructions });
 
 const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ["initialize", { eras: ["legacy"], params: HANDSHAKE, run: initialize }],
   ["ping", { eras: ["legacy"], run: () => ({}) }],
-  ["server/discover", { eras: ["modern"], ttlMs: 0, run: discover }],
+  ["server/discover", { eras: ["modern"], ttlMs: TTL_MS, run: discover }],
   ["subscriptions/listen", { eras: ["modern"], params: objectOf(["notifications", FILTER]), run: listen }],
   [
     "tools/list",
     {
-      ...{ eras: BOTH, params: optional(objectOf(META, ["cursor", optional(TEXT)])), ttlMs: 0 },
+      ...{ eras: BOTH, params: LIST, ttlMs: TTL_MS },
       run: (_request, _exchange, { tools }) => tools.list(),
+    },
+  ],
+  [
+    "resources/list",
+    {
+      ...{ eras: BOTH, ofResources: true, params: LIST, ttlMs: 0 },
+      run: (request, exchange, by) => listResources(lookingBy(request, exchange, by), request.params?.["cursor"]),
+    },
+  ],
+  [
+    "resources/templates/list",
+    { ...{ eras: BOTH, ofResources: true, params: LIST, ttlMs: TTL_MS }, run: listTemplates },
+  ],
+  [
+    "resources/read",
+    {
+      ...{ eras: BOTH, ofResources: true, params: objectOf(META, ["uri", TEXT]), nameField: "uri", ttlMs: 0 },
+      run: (request, exchange, by) => readResource(lookingBy(request, exchange, by), request.params?.["uri"] as string),
+    },
+  ],
+  [
+    "completion/complete",
+    {
+      ...{ eras: BOTH, ofResources: true, params: COMPLETION },
+      run: (request, exchange, by) => complete(lookingBy(request, exchange, by), request.params ?? {}),
     },
   ],
   [
@@ -94,8 +131,14 @@ const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ],
 ]);
 
-/** Whether an era has a method. */
-export const isServed = (method: string, era: Era): boolean => METHODS.get(method)?.eras.includes(era) === true;
+/** The method that a host has in an era. */
+function methodOf(name: string, era: Era, { hasResources }: McpHost): Method | undefined {
+  const method = METHODS.get(name);
+  const isThere = method?.eras.includes(era) === true && (method.ofResources !== true || hasResources === true);
+  return isThere ? method : undefined;
+}
+
+export const isServed = (method: string, era: Era, host: McpHost): boolean => methodOf(method, era, host) !== undefined;
 
 export const nameFieldOf = (method: string): string | undefined => METHODS.get(method)?.nameField;
 
@@ -108,7 +151,7 @@ export class Methods {
 
   /** @param takesBytes results may hold `ContentBytes` in place of strings */
   constructor(host: McpHost, memoryOf: MemoryOf, takesBytes = false) {
-    this.#by = { host, tools: createToolCalls(host, memoryOf, takesBytes) };
+    this.#by = { host, tools: createToolCalls(host, memoryOf, takesBytes), memoryOf, takesBytes };
   }
 
   /** Never rejects. */
@@ -123,8 +166,8 @@ export class Methods {
 
   #result(request: Request, exchange: Exchange): Awaitable<object> {
     const { method, params } = request;
-    const found = METHODS.get(method);
-    if (found?.eras.includes(exchange.era) !== true) throw new RequestFault(METHOD_NOT_FOUND, "Method not found");
+    const found = methodOf(method, exchange.era, this.#by.host);
+    if (found === undefined) throw new RequestFault(METHOD_NOT_FOUND, "Method not found");
     if (exchange.era === "modern") {
       checkEnvelope(params);
       checkRevision(revisionOf(params));
@@ -153,15 +196,26 @@ function initialize({ params }: Request, _exchange: Exchange, { host }: Served):
   const asked = params?.["protocolVersion"];
   return {
     protocolVersion: LEGACY_REVISIONS.includes(asked) ? asked : LEGACY_REVISIONS[0],
-    capabilities: CAPABILITIES,
+    capabilities: capabilitiesOf(host, false),
     serverInfo: host.serverInfo,
     ...instructionsOf(host),
   };
 }
 
 function discover(_request: Request, _exchange: Exchange, { host }: Served): object {
-  return { supportedVersions: MODERN_REVISIONS, capabilities: CAPABILITIES, ...instructionsOf(host) };
+  return { supportedVersions: MODERN_REVISIONS, capabilities: capabilitiesOf(host, false), ...instructionsOf(host) };
 }
+
+/** @param isTold whether the client can be told of changes */
+function capabilitiesOf({ hasResources }: McpHost, isTold: boolean): object {
+  const tools = isTold ? { listChanged: true } : {};
+  if (hasResources !== true) return { tools };
+  return { completions: {}, resources: isTold ? { subscribe: true, listChanged: true } : {}, tools };
+}
+
+const lookingBy = ({ id }: Request, { era, signal }: Exchange, { host, memoryOf, takesBytes }: Served): Looking => ({
+  ...{ host, era, signal, memory: memoryOf(id), takesBytes },
+});
 
 /** Nothing of the server changes in a way that it tells of: a subscription ends as it begins. */
 function listen({ id }: Request, { note }: Exchange): object {

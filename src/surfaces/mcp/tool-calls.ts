@@ -72,10 +72,8 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
       const report = progress?.report;
       const asBytes = takesBytes && tool.givesBytes === true;
       const request = { operation: tool.name, input, ucans, memory, report, onQuestion, approval, takesBytes: asBytes };
-      const job = submit(host, request, signal);
+      const job = startJob(host, request, signal);
       if (ended !== undefined) job.result.then(ended, ended);
-      // The job may outlive the request, so it holds the memory until it ends.
-      if (memory !== undefined) keep(memory, job);
       try {
         const output = await outcome(job, host.maxWaitMs);
         return answer(tool, output, { input: shown, jobId: job.id, root });
@@ -103,21 +101,24 @@ function toolsByName({ tools }: McpHost): ReadonlyMap<string, OperationMetadata>
   return found;
 }
 
-function keep(memory: MemoryLease, { result }: StartedJob): void {
-  const letGo = memory.share();
-  result.then(letGo, letGo);
-}
-
 /**
  * @throws RequestFault -32603 when the venue is overloaded; nothing has been done then, and the call can be retried
  */
-function submit(host: McpHost, call: ToolCall, signal: Abortable): StartedJob {
+export function startJob(host: McpHost, call: ToolCall, signal: Abortable): StartedJob {
   try {
-    return host.submit(call, signal);
+    const job = host.submit(call, signal);
+    // The job may outlive the request, so it holds the memory until it ends.
+    if (call.memory !== undefined) keep(call.memory, job);
+    return job;
   } catch (error) {
     if (error instanceof Overloaded) throw new RequestFault(INTERNAL_ERROR, error.message);
     throw error;
   }
+}
+
+function keep(memory: MemoryLease, { result }: StartedJob): void {
+  const letGo = memory.share();
+  result.then(letGo, letGo);
 }
 
 /** UCANs travel among the arguments as `ucans`; operations never see them. */
@@ -127,7 +128,8 @@ function splitTokens(args: Params): { given: Params; ucans: unknown } {
   return { given, ucans };
 }
 
-function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknown> {
+/** The output of a job. @throws FileAdapterError, TIMEOUT among them where a call has to wait no longer */
+export function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise<unknown> {
   if (maxWaitMs === undefined) return job.result;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

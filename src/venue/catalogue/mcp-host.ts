@@ -4,9 +4,12 @@ import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { attribute } from "../../core/call/attribute.js";
 import type { Caller, NameCaller } from "../../core/call/caller.js";
+import type { ReadBudget } from "../../core/call/limits.js";
+import type { Abortable } from "../../core/call/scope.js";
 import type { OperationMetadata, ResolveAsset, SurfaceContext } from "../../core/ports/adapter.js";
+import type { StartedJob } from "../../core/ports/job.js";
 import type { Log } from "../../core/ports/log.js";
-import type { McpHost } from "../../surfaces/mcp/host.js";
+import type { McpHost, ToolCall } from "../../surfaces/mcp/host.js";
 import type { McpReports } from "../../surfaces/mcp/http.js";
 import { advertisedTool } from "../../surfaces/mcp/offer/advertised-tool.js";
 import { EVERYDAY, instructions } from "../../surfaces/mcp/offer/everyday.js";
@@ -14,7 +17,7 @@ import { toolInput } from "../../surfaces/mcp/offer/tool-input.js";
 import type { Approvals } from "../approvals/approvals.js";
 import type { VenueHost } from "../venue.js";
 import type { HostedOperation } from "./catalogue.js";
-import { serverInfo } from "./mcp-greeting.js";
+import { hasResources, serverInfo } from "./mcp-greeting.js";
 
 /** State that all MCP connections of a venue share. */
 export interface McpParts {
@@ -57,7 +60,10 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
     asksUsers: parts.approvals !== undefined && asksUsers(parts, isLocal),
     answer: (token, answer, ucans) =>
       parts.approvals?.answer(token, answer, "did" in who ? attribute(who, ucans, parts.nameCaller).context : who),
-    submit({ operation, input, ucans, memory, takesBytes, report, onQuestion, approval }, signal) {
+    hasResources: profile === undefined && hasResources(mcp),
+    submit(call, signal) {
+      const { operation, input, ucans, memory, takesBytes, report, onQuestion, approval } = call;
+      if (call.resource !== undefined) return look(parts, who, { ...call, budget }, signal);
       const client = onQuestion && { isLocal, ask: onQuestion };
       // The spread comes last: adding names to a copy takes microseconds, and this runs at every call.
       if (!("did" in who)) {
@@ -70,6 +76,20 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
       return host.submit({ operation, input, caller: did, context, signal });
     },
   };
+}
+
+/** Looks at a resource, without a record: its id is told to nobody. */
+function look(
+  { host, resolveAsset, nameCaller }: McpParts,
+  who: Caller | SurfaceContext,
+  { operation, input, memory, takesBytes, resource: terms, budget }: ToolCall & { readonly budget: ReadBudget },
+  signal: Abortable,
+): StartedJob {
+  const { did, context: caller } =
+    "did" in who ? attribute(who, undefined, nameCaller) : { did: who.callerDID ?? host.did, context: who };
+  const asStored = { budget: { ...budget, asStored: true }, exactPaths: true, terms } as const;
+  const context = { surface: "mcp", resolveAsset, memory, takesBytes, ...asStored, ...caller };
+  return host.run({ operation, input, caller: did, context, signal });
 }
 
 const asksUsers = ({ files }: McpParts, isLocal: boolean): boolean =>

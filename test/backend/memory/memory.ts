@@ -116,7 +116,8 @@ class MemoryBackend implements Backend {
   }
 
   list(path: RelPath, page: ListedPart, access: Access): Listing {
-    const all = childrenOf(this.#directory(path, access));
+    const { startsWith = "" } = page;
+    const all = childrenOf(this.#directory(path, access)).filter(({ name }) => name.startsWith(startsWith));
     const allowed = all.filter(({ name }) => access.policy?.denies([], name) !== true);
     const start = startAfter(allowed, page.after) + page.offset;
     const shown = allowed.slice(start, start + page.limit);

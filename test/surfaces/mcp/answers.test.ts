@@ -172,7 +172,7 @@ describe("a body comes as", () => {
       {
         type: "resource",
         resource: {
-          uri: "file://r/dir/%C3%A4%20b%23%3F%25.bin",
+          uri: "venue://r/dir/%C3%A4%20b%23%3F%25.bin",
           mimeType: "application/octet-stream",
           blob: BYTES.toString("base64"),
         },
