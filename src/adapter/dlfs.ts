@@ -90,7 +90,7 @@ function rootOf(
 ): PersonalRoot {
   const approvalPart = asking?.approve === undefined ? {} : { approve: { ...asking.approve, askedAs: asking.name } };
   if (isDriveName(drive)) return driveRoot(drive, { drive, ...PLAIN_ROOT, ...approvalPart }, source);
-  const rules = "1 to 64 bytes, without '/', '\\' and control characters, not '.' or '..'";
+  const rules = "1 to 128 bytes, without '/', '\\' and control characters, not '.' or '..'";
   throw invalidInput(`'drive' must be the name of a drive: ${rules}`, "/drive", "the name of a drive");
 }
 

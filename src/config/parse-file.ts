@@ -106,7 +106,7 @@ export function deepFreeze<T>(value: T): T {
 
 /** Rules of options of roots that the schema cannot state: the fault of a value. */
 const OPTION_RULES: Readonly<Record<string, (value: string) => string | undefined>> = {
-  dlfs: (drive) => (isDriveName(drive) ? undefined : "the name of a drive: at most 64 bytes"),
+  dlfs: (drive) => (isDriveName(drive) ? undefined : "the name of a drive: at most 128 bytes"),
   deny: faultOf,
   protect: faultOf,
   encoding: (name) =>

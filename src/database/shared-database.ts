@@ -39,6 +39,10 @@ export interface Table {
 export interface SharedDatabase extends Table {
   openDB(options: typeof BINARY & { readonly name: string }): Table;
   resetReadTxn(): void;
+  /** Forgets readers of processes that have ended. */
+  readerCheck(): number;
+  /** A line for each reader, which begins with the id of its process. Whoever has read once is one until it closes. */
+  readerList(): string;
   close(): Promise<void>;
 }
 

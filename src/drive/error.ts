@@ -14,7 +14,6 @@ export type DriveErrorCode =
   | "NOT_A_DIRECTORY"
   | "IS_A_DIRECTORY"
   | "INVALID_PATH"
-  | "NAME_CLASH"
   | "TOO_LARGE"
   | "FUTURE_TIME"
   | "KEY_REQUIRED";

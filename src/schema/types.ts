@@ -1664,6 +1664,8 @@ export interface VenueConfigInput {
     };
     /** How long a read may go without asking the store whether another process has changed a drive. */
     readonly staleMs?: number;
+    /** How far ahead of the clock the times of what is imported may lie. */
+    readonly futureSkewMs?: number;
     /** Check the hash of everything that is read from the store. */
     readonly verifyReads?: boolean;
     /** Let callers have the key that signs their own drives, by drive:export-key. */
@@ -2107,6 +2109,7 @@ export interface VenueConfigChecked {
       };
     };
     readonly staleMs: number;
+    readonly futureSkewMs: number;
     readonly verifyReads: boolean;
     readonly allowKeyExport: boolean;
     readonly journalQuota: {

@@ -106,7 +106,7 @@ describe("a root", () => {
 describe("a wrong root is refused", () => {
   const oneOf = "'roots.docs' must have exactly one of 'path', 'temp' and 'dlfs'";
   const driveName =
-    "'roots.docs.dlfs' must be the name of a drive: at most 64 bytes, without '/', '\\' and control characters, not '.' or '..'";
+    "'roots.docs.dlfs' must be the name of a drive: at most 128 bytes, without '/', '\\' and control characters, not '.' or '..'";
   const VALID: Readonly<Record<string, unknown>> = {
     ...{ owner: "did:web:a", durability: "flush", crossDevice: true, hardLinks: true, io: "sync", quota: {} },
     ...{ journal: "on", trash: "off" },
@@ -137,7 +137,7 @@ describe("a wrong root is refused", () => {
     [{ path: "a", prefix: "b" }, "'roots.docs.prefix' is only allowed together with 'temp'"],
     [{ temp: true, prefix: "a/b" }, plainName],
     [{ temp: true, prefix: "" }, plainName],
-    [{ temp: true, prefix: "x".repeat(65) }, plainName],
+    [{ temp: true, prefix: "x".repeat(129) }, plainName],
     [{ temp: true, prefix: 5 }, `${plainName}, not a number`],
     [{ path: "a", readOnly: "true" }, "'roots.docs.readOnly' must be true or false, not a string"],
     [{ path: "a", description: 5 }, "'roots.docs.description' must be a string, not a number"],
@@ -176,8 +176,8 @@ describe("a wrong root is refused", () => {
     [{ dlfs: "notes", path: "a" }, oneOf],
     [{ dlfs: "notes", path: "a", temp: true }, oneOf],
     [{ dlfs: 5 }, `${driveName}, not a number`],
-    ...["", ".", "..", "a/b", "a\\b", "a\n", "x".repeat(65)].map((dlfs): [object, string] => [{ dlfs }, driveName]),
-    [{ dlfs: "é".repeat(33) }, "'roots.docs.dlfs' must be the name of a drive: at most 64 bytes"],
+    ...["", ".", "..", "a/b", "a\\b", "a\n", "x".repeat(129)].map((dlfs): [object, string] => [{ dlfs }, driveName]),
+    [{ dlfs: "é".repeat(65) }, "'roots.docs.dlfs' must be the name of a drive: at most 128 bytes"],
     [{ dlfs: "notes", prefix: "a" }, "'roots.docs.prefix' is only allowed together with 'temp'"],
     ...["owner", "durability", "crossDevice", "hardLinks", "io", "quota", "journal", "trash"].map(
       (option): [object, string] => [

@@ -172,7 +172,7 @@ describe("schemas/config.json", () => {
         ],
         ...["corsOrigins", "maxRequestBytes", "maxInFlightBytes", "maxContentSize", "metrics", "file"],
         ...under("workspace", "drafts"),
-        ...under("drives", "store", "store.path", "staleMs", "verifyReads", "allowKeyExport"),
+        ...under("drives", "store", "store.path", "staleMs", "futureSkewMs", "verifyReads", "allowKeyExport"),
         ...under("drives.journalQuota", "bytes", "entries", "days"),
         ...under("drives.store.s3", "bucket", "prefix", "endpoint", "region"),
         ...under("drives.limits", "maxPathDepth", "maxFileBytes", "maxDriveBytes", "maxEntries"),

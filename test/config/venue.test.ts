@@ -69,11 +69,12 @@ describe("an empty config", () => {
       },
       drives: {
         staleMs: 0,
+        futureSkewMs: 30_000,
         verifyReads: false,
         allowKeyExport: false,
         journalQuota: { bytes: 268_435_456, entries: 100_000, days: 30 },
         limits: {
-          maxPathDepth: 64,
+          maxPathDepth: 256,
           maxFileBytes: 268_435_456,
           maxDriveBytes: 10_737_418_240,
           maxEntries: 1_000_000,
@@ -173,6 +174,7 @@ describe("a full config", () => {
     drives: {
       store: { path: "/drives" },
       staleMs: 10,
+      futureSkewMs: 5,
       verifyReads: true,
       allowKeyExport: true,
       journalQuota: { bytes: 1, entries: 2, days: 3 },

@@ -4,23 +4,10 @@ import type { CellStore } from "../../src/drive/store/cell-store.js";
 import { createMemoryStore } from "../../src/drive/store/memory.js";
 import { ALICE, useDrives } from "./ground.js";
 
-const LONG = "x".repeat(32);
-
 describe("what a drive refuses", () => {
   const ground = useDrives({ limits: { maxFileBytes: 10, maxDriveBytes: 25, maxEntries: 3 } });
   const place = (path: string) => ({ root: "mine", path });
   const put = (path: string, content: string) => ground.fail("file:write", { root: "mine", path, content });
-
-  test("names that agree in their first 32 bytes", async () => {
-    await ground.call("file:write", { root: "mine", path: `${LONG}1`, content: "" });
-    const message = `name clashes with "${LONG}1": names in a drive directory must differ in their first 32 bytes`;
-    const expected = { code: "NAME_CLASH", message, data: place(`${LONG}2`) };
-    expect(await put(`${LONG}2`, "")).toEqual(expected);
-    expect(await ground.fail("file:mkdir", { root: "mine", path: `${LONG}2` })).toEqual(expected);
-    expect(await ground.call("file:stat", { root: "mine", path: `${LONG}2` })).toEqual({ exists: false });
-    await ground.call("file:delete", { root: "mine", path: `${LONG}1` });
-    await ground.call("file:write", { root: "mine", path: `${LONG}2`, content: "" });
-  });
 
   test("a file that is too large, also by what is added", async () => {
     const data = { ...place("a"), size: 11, limit: 10 };
@@ -43,16 +30,15 @@ describe("what a drive refuses", () => {
   });
 
   test("paths of more names than it takes", async () => {
-    const path = Array.from({ length: 65 }, () => "d").join("/");
-    const message = `Invalid path '${path}': too deep`;
+    const path = Array.from({ length: 257 }, () => "d").join("/");
     expect(await ground.fail("file:mkdir", { root: "mine", path, parents: true })).toEqual({
       code: "INVALID_PATH",
-      message,
+      message: expect.stringMatching(/^Invalid path 'd\/d.*': too deep$/),
       data: place(path),
     });
   });
 
-  test.each(["", ".", "..", "a/b", "a\\b", "a\u0000", "a\u0085", "x".repeat(65), "é".repeat(33), "\ud800"])(
+  test.each(["", ".", "..", "a/b", "a\\b", "a\u0000", "a\u0085", "x".repeat(129), "é".repeat(65), "\ud800"])(
     "the name %j",
     async (drive) => {
       for (const operation of ["dlfs:list", "dlfs:create-drive", "dlfs:delete-drive"]) {

@@ -229,7 +229,12 @@ describe("what cannot be imported", () => {
       "MISSING_CELL",
       /give all files of one export/,
     ],
-    ["a time of the future", base64(drive("a", "x", later)), "FUTURE_TIME", /Correct the clock/],
+    [
+      "a time of the future",
+      base64(drive("a", "x", later)),
+      "FUTURE_TIME",
+      /lies 3[56]\d\d s in the future; 30 s are allowed\. Correct the clock/,
+    ],
     [
       "more than may be imported at once",
       base64(

@@ -63,6 +63,8 @@ function watched(store: CellStore): { store: CellStore; watch(): Watch } {
     pin: (owner) => store.pin(owner),
     collect: (options) => store.collect(options),
     keys: store.keys,
+    format: store.format,
+    upgrade: () => store.upgrade(),
     close: () => store.close(),
   };
   const watch = (): Watch => {

@@ -47,9 +47,10 @@ export function toCallerError(error: unknown, deed: DriveDeed): unknown {
     case "IS_A_DIRECTORY":
       return isADirectory(place);
     case "INVALID_PATH":
+      if (error.message.startsWith("Invalid drive name")) return adapterError(error.code, error.message, at(place));
       return invalidPath(place, error.message.endsWith("too long") ? "too long" : "too deep");
-    case "NAME_CLASH":
-      return adapterError("NAME_CLASH", error.message, at(place));
+    case "NOT_SUPPORTED":
+      return adapterError(error.code, error.message, at(place));
     case "TOO_LARGE":
       return contentTooLarge(place, numberIn(error, "size"), numberIn(error, "limit"));
     case "QUOTA_EXCEEDED":

@@ -131,12 +131,9 @@ export async function collectDrives(
   return EXIT.failed;
 }
 
-/** The only format of stores that cannot be raised: buckets. */
-const ONLY_FORMAT = { from: 1, to: 1 };
-
 /** `venue-files drive upgrade`: raises the format of the store. */
 export async function upgradeDrives(json: boolean, { drives, context }: DriveWork): Promise<number> {
-  const { from, to } = (await drives.store.upgrade?.()) ?? ONLY_FORMAT;
+  const { from, to } = await drives.store.upgrade();
   const text =
     from === to
       ? `The store of the drives has format ${to}, the newest that this version knows`

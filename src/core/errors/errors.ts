@@ -31,7 +31,6 @@ export const ERROR_CODES = {
   ASSET_NOT_FOUND: { http: 404, rpc: -32602, retry: false },
   ASSET_NO_CONTENT: { http: 404, rpc: -32602, retry: false },
   DRIVE_REQUIRES_AUTH: { http: 401, rpc: -32003, retry: false },
-  NAME_CLASH: { http: 409, rpc: -32602, retry: false },
   CONFLICT: { http: 412, rpc: -32603, retry: false },
   ALREADY_EXISTS: { http: 409, rpc: -32602, retry: false },
   NO_MATCH: { http: 422, rpc: -32602, retry: false },

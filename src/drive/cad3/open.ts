@@ -123,6 +123,7 @@ function openIndex(cell: ParsedIndex, ref: Uint8Array, opener: Opener): IndexNod
   const { count, hasOwn, mask, refs } = cell;
   const own = hasOwn ? openIndexEntry(refs, opener) : undefined;
   const depth = own !== undefined && count === 1 ? digitsOf(own.slot) : cell.depth;
+  if (own !== undefined && digitsOf(own.slot) !== depth) throw badFormat("a key does not end where it stands");
   const children: IndexChild[] = [];
   for (let place = hasOwn ? 2 : 0; place < refs.length; place += 1) {
     const part = refs[place];

@@ -16,7 +16,7 @@ import {
   type Utime,
   viewOf,
 } from "./node.js";
-import { type Holder, holderOf, notFound, replaceAt, stampFor, type TreePath, walk } from "./tree-path.js";
+import { entryAt, notFound, replaceAt, stampFor, type TreePath, walk } from "./tree-path.js";
 
 /** One change to a tree. */
 export interface TreeChange {
@@ -33,7 +33,8 @@ export interface TreeChange {
 interface Slot {
   readonly path: TreePath;
   readonly name: string;
-  readonly holder: Holder | undefined;
+  /** The existing node, possibly a tombstone. */
+  readonly held: NodeView | undefined;
   /** The existing node; `undefined` if there is none or only a tombstone. */
   readonly live: Exclude<NodeView, { kind: "tombstone" }> | undefined;
 }
@@ -45,7 +46,7 @@ const NO_BYTES = new Uint8Array();
  * directory above. A failed change has no effect.
  *
  * @param root of the drive, a directory; not modified
- * @throws INVALID_PATH, NOT_FOUND, NOT_A_DIRECTORY, NAME_CLASH, EXISTS, IS_A_DIRECTORY, NOT_EMPTY
+ * @throws INVALID_PATH, NOT_FOUND, NOT_A_DIRECTORY, EXISTS, IS_A_DIRECTORY, NOT_EMPTY
  * @throws TOO_LARGE for the file, LIMIT for the directory, FUTURE_TIME if the tree's times leave no later one
  * @throws BAD_FORMAT, MISSING_CELL if this is not a tree; RangeError if `at` is not an integer
  */
@@ -55,9 +56,9 @@ export function applyOp(root: Value, change: TreeChange): Node {
   const name = names.pop();
   if (name === undefined) throw rootFault(change);
   const path = walk(root, names);
-  const slot = slotFor(change, path, name);
+  const slot = slotFor(path, name);
   const make = change.op === "delete" ? deletion(change, slot) : addition(change, slot, limits);
-  const stamp = stampFor(path, change.at, slot.holder?.node);
+  const stamp = stampFor(path, change.at, slot.held);
   return replaceAt(path, [name, make(stamp)], stamp);
 }
 
@@ -66,16 +67,9 @@ function rootFault({ op, path }: TreeChange): Error {
   return op === "mkdir" || op === "create" ? alreadyExists(path) : isDirectory(path);
 }
 
-/** Names that agree in their first 32 bytes share a slot; only a tombstone gives it up to another name. */
-function slotFor({ op, path: text }: TreeChange, path: TreePath, name: string): Slot {
-  const holder = holderOf(path.parent, name);
-  const live = holder === undefined || holder.node.kind === "tombstone" ? undefined : holder.node;
-  if (live === undefined || holder?.name === name) return { path, name, holder, live };
-  if (op === "delete") throw notFound(text);
-  throw driveError(
-    "NAME_CLASH",
-    `name clashes with "${escapeText(String(holder?.name))}": names in a drive directory must differ in their first 32 bytes`,
-  );
+function slotFor(path: TreePath, name: string): Slot {
+  const held = entryAt(path.parent, name);
+  return { path, name, held, live: held?.kind === "tombstone" ? undefined : held };
 }
 
 function deletion({ path }: TreeChange, { live }: Slot): (stamp: bigint) => Node {
@@ -98,7 +92,7 @@ function addition(change: TreeChange, slot: Slot, limits: TreeLimits): (stamp: b
   } else if (slot.live?.kind === "directory") {
     throw isDirectory(path);
   }
-  if (slot.holder === undefined && slot.path.parent.entries.size >= limits.maxEntries) {
+  if (slot.held === undefined && slot.path.parent.entries.size >= limits.maxEntries) {
     throw driveError("LIMIT", `Too many entries in a directory: limit ${limits.maxEntries}`);
   }
   if (op === "mkdir") return (stamp) => dir([], stamp);

@@ -7,8 +7,9 @@ import type { IndexKey } from "../cad3/maps/index-key.js";
 import { BLOB_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
+import { isDeletedDrive } from "./lifetime.js";
 import { DEFAULT_TREE_LIMITS, DELETED_MARK, invalidPath, LAST_TIME, nameFault, type TreeLimits } from "./name.js";
-import { type Directory, directoryOf, type FileNode, type NodeView, notANode, type Utime, viewOf } from "./node.js";
+import { type Directory, type FileNode, type NodeView, notANode, type Utime, viewOf } from "./node.js";
 
 /** Limits on a tree received from elsewhere. */
 export interface NodeLimits extends TreeLimits {
@@ -16,8 +17,10 @@ export interface NodeLimits extends TreeLimits {
   readonly maxImportEntries: number;
   /** Maximum bytes of all files, by their encoded lengths; a shared file counts each time. */
   readonly maxImportLogicalBytes: number;
-  /** Latest time that a node may have. A time in the future would win every merge. */
+  /** Latest time that a node may have, apart from `futureSkewMs`. A time in the future would win every merge. */
   readonly latestUtime: Utime;
+  /** How much later than that times may be, in ms. */
+  readonly futureSkewMs: number;
 }
 
 const DEFAULT_NODE_LIMITS: NodeLimits = {
@@ -25,7 +28,10 @@ const DEFAULT_NODE_LIMITS: NodeLimits = {
   maxImportEntries: DEFAULT_CELL_LIMITS.maxImportEntries,
   maxImportLogicalBytes: DEFAULT_CELL_LIMITS.maxImportLogicalBytes,
   latestUtime: LAST_TIME,
+  futureSkewMs: 0,
 };
+
+type TimeLimits = Pick<NodeLimits, "latestUtime" | "futureSkewMs">;
 
 /** Totals of a node and everything below it. */
 export interface Extent {
@@ -41,12 +47,12 @@ export const NOTHING: Extent = { entries: 0, bytes: 0, height: 0 };
  * Validates a tree received from elsewhere, deeply; a shared directory is traversed once. Checks on single cells have
  * already been done by decoding.
  *
- * @param root must be a directory
+ * @param root must be a directory, or what stands for a deleted drive
  * @throws BAD_FORMAT, MISSING_CELL, INVALID_PATH for a name, FUTURE_TIME, TOO_LARGE for one file, LIMIT
  */
 export function checkNode(root: Value, limits: Partial<NodeLimits> = {}): void {
   const all = { ...DEFAULT_NODE_LIMITS, ...limits };
-  directoryOf(root);
+  isDeletedDrive(root);
   let visited = 0;
   fold<Extent>(root, {
     parts(node) {
@@ -88,9 +94,16 @@ export function checkName(key: IndexKey): void {
 }
 
 /** @throws BAD_FORMAT, FUTURE_TIME */
-export function checkTime({ utime }: Pick<NodeView, "utime">, { latestUtime }: Pick<NodeLimits, "latestUtime">): void {
+export function checkTime({ utime }: Pick<NodeView, "utime">, limits: TimeLimits): void {
   if (utime < 0n || utime > LAST_TIME) throw notANode("a time is from 0 to 2^63 - 1");
-  if (utime > latestUtime) throw driveError("FUTURE_TIME", "The drive holds a time that lies in the future");
+  const { latestUtime, futureSkewMs } = limits;
+  const ahead = utime - BigInt(latestUtime);
+  if (ahead <= futureSkewMs) return;
+  const [seconds, allowed] = [(ahead + 999n) / 1000n, futureSkewMs / 1000];
+  throw driveError(
+    "FUTURE_TIME",
+    `The drive holds a time that lies ${seconds} s in the future; ${allowed} s are allowed`,
+  );
 }
 
 function sizeOf({ data }: FileNode, limits: NodeLimits): number {

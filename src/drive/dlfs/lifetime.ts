@@ -1,22 +1,10 @@
 // Deletion and creation of drives, in a form that merges like any other change.
 
-import type { IndexKey } from "../cad3/maps/index-key.js";
-import { type CadIndex, index } from "../cad3/maps/index-map.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
 import { DELETED_MARK } from "./name.js";
-import {
-  type Directory,
-  dir,
-  directoryNode,
-  directoryOf,
-  laterTime,
-  type Node,
-  tombstone,
-  type Utime,
-  viewOf,
-} from "./node.js";
-import { checkStamp } from "./tree-path.js";
+import { dir, directoryOf, fileNode, laterTime, type Node, type Utime, viewOf } from "./node.js";
+import { checkStamp, entryAt } from "./tree-path.js";
 
 /** The time of a deletion or creation. */
 export interface DriveMoment {
@@ -25,17 +13,15 @@ export interface DriveMoment {
 }
 
 /**
- * Marks a drive as deleted. The mark merges like every other change: a later change elsewhere restores the drive with
- * that change alone, an earlier one stays hidden.
+ * What stands for a deleted drive: an empty file. It merges like every other node: a later change elsewhere brings that
+ * copy of the drive back whole, an earlier one stays hidden.
  *
  * @param root of the drive
  * @throws NOT_FOUND if it is already deleted; FUTURE_TIME, BAD_FORMAT, MISSING_CELL
  */
 export function deleteDrive(root: Value, { at }: DriveMoment): Node {
-  const directory = directoryOf(root);
-  if (isMarked(directory)) throw driveError("NOT_FOUND", "The drive is deleted already");
-  const stamp = stampOfAll(directory, at);
-  return directoryNode(buryEntries(directory, stamp).with(DELETED_MARK, tombstone(stamp)), stamp);
+  if (isDeletedDrive(root)) throw driveError("NOT_FOUND", "The drive is deleted already");
+  return fileNode(new Uint8Array(), timeAfter(root, at));
 }
 
 /**
@@ -46,35 +32,19 @@ export function deleteDrive(root: Value, { at }: DriveMoment): Node {
  */
 export function createDrive(previous: Value, { at }: DriveMoment): Node {
   if (previous === null) return dir([], at);
-  const directory = directoryOf(previous);
-  if (!isMarked(directory)) throw driveError("EXISTS", "The drive exists already");
-  const stamp = stampOfAll(directory, at);
-  return directoryNode(buryEntries(directory, stamp), stamp);
+  if (!isDeletedDrive(previous)) throw driveError("EXISTS", "The drive exists already");
+  return dir([], timeAfter(previous, at));
 }
 
-/** Whether a root is that of a deleted drive, with no later changes in it. @throws BAD_FORMAT, MISSING_CELL */
-export const isDeletedDrive = (root: Value): boolean => isMarked(directoryOf(root));
-
-function isMarked({ entries, utime }: Directory): boolean {
-  const value = entries.get(DELETED_MARK);
-  const mark = value === undefined ? undefined : viewOf(value);
-  return mark?.kind === "tombstone" && mark.utime >= utime;
+/** Whether a root is that of a deleted drive. @throws BAD_FORMAT if it is no root, MISSING_CELL */
+export function isDeletedDrive(root: Value): boolean {
+  const view = viewOf(root);
+  if (view.kind === "file" && view.metadata === null && view.data instanceof Uint8Array && view.data.length === 0)
+    return true;
+  const directory = directoryOf(root);
+  // Earlier versions kept a tombstone in the root. It counts until something in the drive is later.
+  const mark = entryAt(directory, DELETED_MARK);
+  return mark?.kind === "tombstone" && mark.utime >= directory.utime;
 }
 
-/** A time later than the root and all its direct entries. */
-function stampOfAll({ entries, utime }: Directory, at: Utime): bigint {
-  let latest = utime;
-  for (const [, node] of entries) latest = laterTime(latest, viewOf(node).utime);
-  return checkStamp(laterTime(BigInt(at), latest + 1n));
-}
-
-/**
- * The entries with every live one replaced by a tombstone, so that entries merged in from before the deletion are
- * deleted too.
- */
-function buryEntries({ entries }: Directory, stamp: bigint): CadIndex {
-  const grave = tombstone(stamp);
-  return index(
-    Array.from(entries, ([key, node]): [IndexKey, Value] => [key, viewOf(node).kind === "tombstone" ? node : grave]),
-  );
-}
+const timeAfter = (root: Value, at: Utime): bigint => checkStamp(laterTime(BigInt(at), viewOf(root).utime + 1n));

@@ -45,20 +45,29 @@ export function* mergeDrivesSteps(a: Value, b: Value, options: MergeStepsOptions
 
 /**
  * Merges two maps from account keys to signed maps of drives. Entries not signed by the key they are stored under are
- * silently dropped on both sides; callers that need to know count them beforehand.
+ * silently dropped on both sides; callers that need to know count them beforehand. Ours that could be signed only with a
+ * key that is not here stay as they are.
  *
  * @param own our own map; null counts as empty
  * @param other the other map; null counts as empty
  * @returns existing signatures are kept; only maps that differ from both sides are signed anew
- * @throws KEY_REQUIRED if the seed for that is not available
+ * @throws KEY_REQUIRED if that is so of all that the other map has
  * @throws BAD_FORMAT, MISSING_CELL, LIMIT
  */
 export function mergeOwners(own: Value, other: Value, { seeds = {}, ...options }: MergeOwnersOptions = {}): CadMap {
   let owners = map(verifiedEntries(own));
+  let [taken, kept] = [0, 0];
   for (const [key, theirs] of verifiedEntries(other)) {
     const ours = owners.get(key);
-    owners = owners.with(key, ours === undefined ? theirs : mergeSigned(ours, theirs, { key, seeds, options }));
+    const merged = ours === undefined ? theirs : mergeSigned(ours, theirs, { key, seeds, options });
+    if (merged === undefined) kept += 1;
+    else {
+      taken += 1;
+      owners = owners.with(key, merged);
+    }
   }
+  if (kept > 0 && taken === 0)
+    throw driveError("KEY_REQUIRED", "Cannot merge the drives of an owner: the key to sign them is not at hand");
   return owners;
 }
 
@@ -80,7 +89,8 @@ interface Signing {
   readonly options: MergeOptions;
 }
 
-function mergeSigned(ours: Value, theirs: Value, { key, seeds, options }: Signing): Value {
+/** @returns `undefined` if the seed to sign the merge is not at hand */
+function mergeSigned(ours: Value, theirs: Value, { key, seeds, options }: Signing): Value | undefined {
   const [own, other] = [drivesIn(ours), drivesIn(theirs)];
   if (isSameValue(own, other)) return ours;
   const drives = mergeDrives(own, other, options);
@@ -89,8 +99,7 @@ function mergeSigned(ours: Value, theirs: Value, { key, seeds, options }: Signin
   const seed = seedOf(seeds, toHex(key));
   const signed = seed === undefined ? undefined : sign(drives, seed);
   // Signing with another key's seed would produce an entry that everyone rejects.
-  if (signed !== undefined && sameBytes(signed.publicKey, key)) return signed;
-  throw driveError("KEY_REQUIRED", "Cannot merge the drives of an owner: the key to sign them is not at hand");
+  return signed !== undefined && sameBytes(signed.publicKey, key) ? signed : undefined;
 }
 
 function drivesIn(signed: Value): Value {

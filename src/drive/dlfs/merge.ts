@@ -2,13 +2,11 @@
 
 import { cellOf } from "../cad3/encoding/cell.js";
 import { sameKey } from "../cad3/maps/index-key.js";
-import type { CadIndex } from "../cad3/maps/index-map.js";
 import type { IndexEntry } from "../cad3/maps/index-node.js";
 import { type Both, unite } from "../cad3/maps/index-union.js";
-import { hashOfRef, sameBytes, toHex } from "../cad3/ref.js";
+import { hashOfRef, sameBytes } from "../cad3/ref.js";
 import type { Value } from "../cad3/value.js";
 import { runSteps, STEP, type Steps, stepOf } from "../steps.js";
-import { compareNames, movedName } from "./name.js";
 import {
   type Directory,
   directoryNode,
@@ -64,12 +62,6 @@ interface DirectoryPair {
   readonly own: Directory;
   readonly other: Directory;
   readonly task: Task;
-  /** Entries that lost their slot to another name. */
-  readonly moved: Moved[];
-}
-
-interface Moved extends Side {
-  readonly name: string;
 }
 
 /**
@@ -140,26 +132,26 @@ function winner(own: ViewedSide, other: ViewedSide, { ties }: Task): Side {
 const compareTimes = (one: NodeView, other: NodeView): number =>
   one.utime === other.utime ? 0 : one.utime > other.utime ? 1 : -1;
 
-/** Order of preference between two nodes, the same on both sides; 0 only for equal nodes. */
+/**
+ * Order of preference between two nodes, the same on both sides: by time, then live before deleted, then by hash; 0 only for
+ * equal nodes.
+ */
 const rankOf = (one: ViewedSide, other: ViewedSide): number =>
-  rankOfViews(one.view, other.view) || Buffer.compare(hashOfRef(one.ref), hashOfRef(other.ref));
-
-/** Orders by time, then live before deleted. */
-const rankOfViews = (one: NodeView, other: NodeView): number =>
-  compareTimes(one, other) || Number(isLive(one)) - Number(isLive(other));
+  compareTimes(one.view, other.view) ||
+  Number(isLive(one.view)) - Number(isLive(other.view)) ||
+  Buffer.compare(hashOfRef(one.ref), hashOfRef(other.ref));
 
 const isLive = ({ kind }: NodeView): boolean => kind !== "tombstone";
 
 function* mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task): Steps<Side> {
   const own = yield* stepOf(() => directoryOf(side.node));
   const other = yield* stepOf(() => directoryOf(otherSide.node));
-  const pair: DirectoryPair = { own, other, task, moved: [] };
-  const united = yield* unite(own.entries, other.entries, {
+  const pair: DirectoryPair = { own, other, task };
+  const entries = yield* unite(own.entries, other.entries, {
     both: (one, two) => stepOf(() => mergeEntries(one, two, pair)),
     isKept: () => task.waiting.length === 0,
     settle: task.settle,
   });
-  const entries = yield* placeMoved(united, pair);
   if (task.waiting.length > 0) return side;
   const dominates = own.utime >= other.utime && sameBytes(cellOf(entries).ref, cellOf(own.entries).ref);
   // Keeps the node itself, and with it any metadata.
@@ -171,9 +163,8 @@ function* mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task
 
 function mergeEntries(own: IndexEntry, other: IndexEntry, pair: DirectoryPair): IndexEntry {
   const [ownSide, otherSide] = [sideOf(own), sideOf(other)];
-  const sameName = sameKey(own.key, other.key);
-  if (!sameName && pair.task.ties === "hash") return settleClash(own, other, pair);
-  const guessed = sameName && pair.task.parentTime ? byParentTime(ownSide, otherSide, pair) : undefined;
+  if (!sameKey(own.key, other.key)) throw notANode("names are strings of at most 255 bytes");
+  const guessed = pair.task.parentTime ? byParentTime(ownSide, otherSide, pair) : undefined;
   const merged = guessed ?? mergeSides(ownSide, otherSide, pair.task);
   if (sameBytes(merged.ref, ownSide.ref)) return own;
   const { key, slot, keyRef } = own;
@@ -198,43 +189,4 @@ function byParentTime(own: Side, other: Side, pair: DirectoryPair): Side | undef
 function sameValue(one: Value, other: Value): boolean {
   if (one instanceof Uint8Array && other instanceof Uint8Array) return sameBytes(one, other);
   return sameBytes(cellOf(one).ref, cellOf(other).ref);
-}
-
-/** Two names in one slot: one entry keeps it; the other is moved to another name, unless it is a tombstone. */
-function settleClash(own: IndexEntry, other: IndexEntry, { moved }: DirectoryPair): IndexEntry {
-  const rank = rankOfViews(viewOf(own.value), viewOf(other.value)) || compareNames(nameOf(own), nameOf(other));
-  const [kept, lost] = rank > 0 ? [own, other] : [other, own];
-  if (isLive(viewOf(lost.value))) {
-    const side = sideOf(lost);
-    moved.push({ ...side, name: movedName(nameOf(lost), toHex(hashOfRef(side.ref))) });
-  }
-  return kept;
-}
-
-function nameOf({ key }: Pick<IndexEntry, "key">): string {
-  if (typeof key !== "string") throw notANode("names are strings");
-  return key;
-}
-
-/** Inserts displaced entries under their new names, in slot order, which is the same on both sides. */
-function* placeMoved(united: CadIndex, { moved, task }: DirectoryPair): Steps<CadIndex> {
-  let entries = united;
-  for (const entry of moved) {
-    const before = entries;
-    entries = yield* stepOf(() => placeOne(before, entry, task));
-    // Encoded here, entry by entry, rather than all at the end.
-    if (task.waiting.length === 0) cellOf(entries);
-    yield STEP;
-  }
-  return entries;
-}
-
-function placeOne(entries: CadIndex, { name, ...side }: Moved, task: Task): CadIndex {
-  const holder = entries.holder(name);
-  if (holder === undefined) return entries.with(name, side.node);
-  const held = sideOf(holder);
-  const rank = rankOfViews(viewOf(held.node), viewOf(side.node)) || compareNames(nameOf(holder), name);
-  const merged = mergeSides(held, side, task);
-  const key = rank >= 0 ? nameOf(holder) : name;
-  return key === holder.key && sameBytes(merged.ref, held.ref) ? entries : entries.with(key, merged.node);
 }

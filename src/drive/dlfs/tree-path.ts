@@ -1,7 +1,6 @@
 // Paths in a drive's tree: lookup, timestamps of changes, and replacement of a node.
 
 import { escapeText } from "../../core/errors/texts.js";
-import type { IndexEntry } from "../cad3/maps/index-node.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
 import { LAST_TIME } from "./name.js";
@@ -35,8 +34,7 @@ export function walk(root: Value, names: readonly string[]): TreePath {
   let parent = directoryOf(root);
   const directories = [parent];
   for (const [depth, name] of names.entries()) {
-    const value = parent.entries.get(name);
-    const view = value === undefined ? undefined : viewOf(value);
+    const view = entryAt(parent, name);
     const here = names.slice(0, depth + 1).join("/");
     if (view === undefined || view.kind === "tombstone") throw notFound(here);
     if (view.kind === "file") throw driveError("NOT_A_DIRECTORY", `Not a directory: ${escapeText(here)}`);
@@ -46,16 +44,10 @@ export function walk(root: Value, names: readonly string[]): TreePath {
   return { directories, names, parent };
 }
 
-/** The entry in a slot: possibly a tombstone, possibly under another name. */
-export interface Holder {
-  /** The full name. */
-  readonly name: IndexEntry["key"];
-  readonly node: NodeView;
-}
-
-export function holderOf({ entries }: Directory, name: string): Holder | undefined {
-  const entry = entries.holder(name);
-  return entry === undefined ? undefined : { name: entry.key, node: viewOf(entry.value) };
+/** The node of a name: possibly a tombstone. */
+export function entryAt({ entries }: Directory, name: string): NodeView | undefined {
+  const node = entries.get(name);
+  return node === undefined ? undefined : viewOf(node);
 }
 
 /**

@@ -8,6 +8,7 @@ import { index } from "../cad3/maps/index-map.js";
 import { type Cell, hashOfRef, isBranch, toHex } from "../cad3/ref.js";
 import { BLOB_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
+import { createDrive, deleteDrive } from "../dlfs/lifetime.js";
 import { invalidPath } from "../dlfs/name.js";
 import { directoryNode, fileNode, laterTime, metadataFor, type Node, tombstone, viewOf } from "../dlfs/node.js";
 import { replaceAt } from "../dlfs/tree-path.js";
@@ -38,7 +39,6 @@ import type {
 } from "./drives.js";
 import { withExplainedErrors } from "./fault.js";
 import type { LogNote, LogTicket } from "./log/entry.js";
-import { createdRoot, deletedRoot } from "./owner/lifetime.js";
 import type { Moment } from "./owner/resolve-note.js";
 import { checkSize, dataOf, stagedPieces } from "./stage-content.js";
 
@@ -131,7 +131,7 @@ export class DriveEdit implements DriveChange {
       if (ref !== undefined) {
         this.#root = await withContentOf(root ?? (await this.#writable()), await scope.open(ref), this.#options);
       } else if (root !== undefined) {
-        this.#deleted = await deletedRoot(root, this.#options);
+        this.#deleted = await scope.run(() => deleteDrive(root, this.#options));
         this.#root = undefined;
       }
     });
@@ -282,7 +282,7 @@ export class DriveEdit implements DriveChange {
 
   /** The root to change; creates a drive that does not exist. */
   async #writable(): Promise<Value> {
-    return this.#root ?? createdRoot(this.#deleted, this.#options);
+    return this.#root ?? this.#options.scope.run(() => createDrive(this.#deleted ?? null, this.#options));
   }
 
   #guarded<T>(path: readonly string[], work: (tree: Tree) => Awaitable<T>): Promise<T> {

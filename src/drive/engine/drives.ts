@@ -70,7 +70,7 @@ export type DriveContent = Uint8Array | StagedContent;
 
 /**
  * A change in progress; reads see its own earlier steps. Changing methods
- * also throw INVALID_PATH, NOT_FOUND and NOT_A_DIRECTORY for the parent directory, NAME_CLASH and QUOTA_EXCEEDED.
+ * also throw INVALID_PATH, NOT_FOUND and NOT_A_DIRECTORY for the parent directory, and QUOTA_EXCEEDED.
  */
 export interface DriveChange extends DriveSnapshot {
   /** The drive as it was before the change, as long as that is under way. */

@@ -37,6 +37,8 @@ export interface DriveEngineOptions {
   readonly limits?: Partial<DriveLimits> | undefined;
   /** Age in ms up to which reads may use a known state without asking the store. */
   readonly staleMs?: number | undefined;
+  /** How far ahead of the clock times of an import may lie, in ms; 30 s unless set. */
+  readonly futureSkewMs?: number | undefined;
   /** Limits of the log of an owner's drives. */
   readonly logQuota?: LogQuota | undefined;
   /** Verify the hash of every cell, in addition to the store's own check. */
@@ -59,16 +61,17 @@ export interface DriveEngine {
 }
 
 const DEFAULT_CACHE_BYTES = 32 * 2 ** 20;
+const DEFAULT_SKEW_MS = 30_000;
 /** Maximum idle owners whose newest root is remembered. */
 const MAX_IDLE_OWNERS = 1000;
 
 export function createDriveEngine(options: DriveEngineOptions): DriveEngine {
-  const { store, keys, clock, staleMs = 0, verifyReads = false, log } = options;
+  const { store, keys, clock, staleMs = 0, futureSkewMs = DEFAULT_SKEW_MS, verifyReads = false, log } = options;
   const pool = createCellPool({ store, verifyReads, cacheBytes: options.cacheBytes ?? DEFAULT_CACHE_BYTES });
   const limits = { ...DEFAULT_DRIVE_LIMITS, ...options.limits };
   const usage = createUsage(pool);
   const { logQuota = DEFAULT_LOG_QUOTA } = options;
-  const parts: EngineParts = { store, pool, usage, keys, clock, limits, staleMs, logQuota, log };
+  const parts: EngineParts = { store, pool, usage, keys, clock, limits, staleMs, futureSkewMs, logQuota, log };
   const queues = new Map<string, OwnerQueue>();
   let isOpen = true;
 

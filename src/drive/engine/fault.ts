@@ -60,6 +60,13 @@ export async function withExplainedErrors<T>(spot: Spot, work: () => Awaitable<T
   }
 }
 
+/** For trees that a store of an older format cannot hold. */
+export const storeTooOld = (): FileAdapterError =>
+  adapterError(
+    "NOT_SUPPORTED",
+    "The store of the drives has a format in which names in one directory differ in their first 32 bytes. To lift that, stop all venues that use it and run 'venue-files drive upgrade --config FILE'",
+  );
+
 /** Usage of a quota; `unit` is bytes, entries or drives. */
 export interface Quota {
   readonly used: number;

@@ -195,8 +195,8 @@ async function verifyOne(drive: string, { queue, parts, onStep }: Verifying): Pr
   const { store, pool } = parts;
   return withExplainedErrors({ drive, path: [] }, () =>
     withState(queue, pool, async (state, scope, overlay) => {
-      const root = (await drivesOf(state, scope)).get(drive) ?? null;
-      const { ref } = cellOf(root ?? createDrive(null, { at: 0 }));
+      const root = (await drivesOf(state, scope)).get(drive);
+      const { ref } = cellOf((await scope.run(() => isLive(root))) && root ? root : createDrive(null, { at: 0 }));
       return verifyDrive(drive, ref, { store, overlay, roots: [...state.roots.values()], onStep });
     }),
   );

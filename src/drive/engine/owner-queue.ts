@@ -26,6 +26,8 @@ export interface EngineParts {
   readonly clock: Clock;
   readonly limits: DriveLimits;
   readonly staleMs: number;
+  /** How far ahead of the clock times of an import may lie, in ms. */
+  readonly futureSkewMs: number;
   readonly logQuota: LogQuota;
   readonly log: Log;
 }

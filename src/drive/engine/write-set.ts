@@ -1,14 +1,17 @@
 // The cells written by a change.
 
-import type { CellBatch, CellStore } from "../store/cell-store.js";
+import { parseCell } from "../cad3/encoding/parse-cell.js";
+import type { ParsedCell } from "../cad3/encoding/parsed.js";
+import { type CellBatch, type CellStore, NEWEST_FORMAT } from "../store/cell-store.js";
 import { callStore, createTurn, type Overlay, unreachable } from "./cells.js";
 import type { PutCell } from "./content/blob-writer.js";
+import { storeTooOld } from "./fault.js";
 import type { NewCell } from "./new-cells.js";
 
 /** Cells of an uncommitted change. */
 export interface WriteSet {
   readonly put: PutCell;
-  /** Stores cells of trees and remembers them as stored. */
+  /** Stores cells of trees and remembers them as stored. @throws NOT_SUPPORTED if the format of the store is too old */
   putTree(cells: Iterable<NewCell>): Promise<void>;
   /** Whether `putTree` has stored it. */
   has(hash: string): boolean;
@@ -45,6 +48,15 @@ const MAX_SMALL_BYTES = 256 * 2 ** 10;
 /** Memory per cell beside its bytes. */
 const CELL_OVERHEAD_BYTES = 300;
 
+/** Depth that no index in a store of format 1 reaches: that of 32 bytes. */
+const OLD_DEPTH = 64;
+
+/** @throws NOT_SUPPORTED for an index that stores of format 1 do not hold, also embedded in the cell */
+export function checkOldDepth(cell: ParsedCell): void {
+  if (cell.kind === "index" && cell.depth >= OLD_DEPTH) throw storeTooOld();
+  for (const part of cell.refs) if (part.cell !== undefined) checkOldDepth(part.cell);
+}
+
 export const createWriteSet = (store: CellStore): WriteSet => writeSetOn(store.batch(), store);
 
 function writeSetOn(batch: CellBatch, store: CellStore): WriteSet {
@@ -71,6 +83,7 @@ function writeSetOn(batch: CellBatch, store: CellStore): WriteSet {
       for (const { hash, bytes } of cells) {
         if (tree.has(hash)) continue;
         tree.add(hash);
+        if (store.format < NEWEST_FORMAT) checkOldDepth(parseCell(bytes));
         await put(hash, bytes);
         await turn();
       }

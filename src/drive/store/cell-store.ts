@@ -44,8 +44,12 @@ export interface CellStore {
   pin(owner: string): Promise<Pin>;
   /** Removes cells that no root needs. Concurrent collections are harmless; an interrupted one can be restarted. */
   collect(options: CollectOptions): Promise<CollectReport>;
-  /** Raises the format of the store to the newest one, as a whole or not at all; absent where there is only one. */
-  upgrade?(): Promise<FormatChange>;
+  readonly format: StoreFormat;
+  /**
+   * Raises the format to the newest one. Nobody else may have the store open.
+   * @throws STORE_UNAVAILABLE where another process is found to have it
+   */
+  upgrade(): Promise<FormatChange>;
   readonly keys: KeyRecords;
   /** Drops batches that were not flushed. */
   close(): Promise<void>;
@@ -54,10 +58,15 @@ export interface CellStore {
 /** @param at which of the cells that were asked for */
 export type TakeCell = (at: number, bytes: Uint8Array) => void;
 
-/** Format versions of a store, before and after; equal if it was of the newest one already. */
+/** What a store may hold. 1: trees that older versions read, in whose directories names differ in their first 32 bytes. */
+export type StoreFormat = 1 | 2;
+
+export const NEWEST_FORMAT = 2;
+
+/** Formats of a store, before and after; equal if it was of the newest one already. */
 export interface FormatChange {
-  readonly from: number;
-  readonly to: number;
+  readonly from: StoreFormat;
+  readonly to: StoreFormat;
 }
 
 /** The cells of one change, in the order in which they will be read. Ended by `commit`, or simply abandoned. */

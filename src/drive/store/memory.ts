@@ -1,15 +1,17 @@
 // The in-memory store.
 
 import { sameBytes } from "../cad3/ref.js";
-import type {
-  CellBatch,
-  CellStore,
-  CollectOptions,
-  CollectReport,
-  KeyRecord,
-  KeyRecords,
-  Pin,
-  RootRecord,
+import {
+  type CellBatch,
+  type CellStore,
+  type CollectOptions,
+  type CollectReport,
+  type FormatChange,
+  type KeyRecord,
+  type KeyRecords,
+  NEWEST_FORMAT,
+  type Pin,
+  type RootRecord,
 } from "./cell-store.js";
 import { checkCell, checkHash, checkKeyRecord, checkOpen, checkOwner, checkRoot, storeUnavailable } from "./checks.js";
 import { createLiveBatches, createPins, type LiveBatches, type Pins } from "./live-batches.js";
@@ -53,6 +55,7 @@ export function createMemoryStore(options: MemoryOptions & { memory?: Memory } =
 }
 
 class MemoryStore implements CellStore {
+  readonly format = NEWEST_FORMAT;
   readonly keys: KeyRecords;
   readonly #memory: Memory;
   #isOpen = true;
@@ -150,6 +153,10 @@ class MemoryStore implements CellStore {
   async collect(options: CollectOptions): Promise<CollectReport> {
     checkOpen(this.#isOpen);
     return collectMemory(this.#memory, options);
+  }
+
+  async upgrade(): Promise<FormatChange> {
+    return { from: NEWEST_FORMAT, to: NEWEST_FORMAT };
   }
 
   async close(): Promise<void> {

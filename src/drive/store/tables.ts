@@ -4,7 +4,15 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { openShared, openTable, type SharedDatabase, type Table } from "../../database/shared-database.js";
 import { mayRun, ownToken } from "../../process/identity.js";
-import type { FormatChange, KeyRecord, KeyRecords, RootHint, RootRecord } from "./cell-store.js";
+import {
+  type FormatChange,
+  type KeyRecord,
+  type KeyRecords,
+  NEWEST_FORMAT,
+  type RootHint,
+  type RootRecord,
+  type StoreFormat,
+} from "./cell-store.js";
 import { checkKeyRecord, storeUnavailable } from "./checks.js";
 import { checkIndex, markOpen } from "./embedded/index-state.js";
 
@@ -26,7 +34,6 @@ export interface Tables {
   readonly meta: Table;
 }
 
-export const FORMAT_VERSION = 1;
 const FORMAT = Buffer.from("format");
 const TIME_BYTES = 6;
 const LOG = Buffer.from("log ");
@@ -39,23 +46,24 @@ export function openTables(folder: string, flush: boolean): Tables {
   env.close = () => close().then(closed);
   const table = (name: string): Table => openTable(env, name);
   const meta = table("meta");
+  // Makes this process one of the readers, by which an upgrade knows who has the store.
+  meta.get(FORMAT);
   const version = env.transactionSync(() => {
-    if (meta.get(FORMAT) === undefined) setFormat(meta, FORMAT_VERSION);
-    return formatOf(meta);
+    if (meta.get(FORMAT) === undefined) setFormat(meta, NEWEST_FORMAT);
+    return Number(meta.get(FORMAT));
   });
-  if (version > FORMAT_VERSION) {
+  if (version > NEWEST_FORMAT) {
     void env.close();
-    throw storeUnavailable(`its format ${version} is newer than ${FORMAT_VERSION}, which this version knows`);
+    throw storeUnavailable(`its format ${version} is newer than ${NEWEST_FORMAT}, which this version knows`);
   }
   const [cells, chunks, roots] = [table("cells"), table("chunks"), table("roots")];
   return { env, cells, chunks, roots, retired: table("retired"), keys: table("keys"), packs: table("packs"), meta };
 }
 
-export const formatOf = (meta: Table): number => Number(meta.get(FORMAT));
+export const formatOf = ({ meta }: Pick<Tables, "meta">): StoreFormat => (Number(meta.get(FORMAT)) === 1 ? 1 : 2);
 
 /** Only inside a transaction. */
-export const setFormat = (meta: Table, version: number): void =>
-  void meta.putSync(FORMAT, Buffer.from(String(version)));
+const setFormat = (meta: Table, version: StoreFormat): void => void meta.putSync(FORMAT, Buffer.from(String(version)));
 
 /** The next number of a kind; only inside a transaction. */
 export function nextNumber(meta: Table, kind: "packs" | "versions"): number {
@@ -156,35 +164,29 @@ export function* rows(table: Table): Generator<{ key: Buffer; value: Buffer }> {
   }
 }
 
-/** Changes the tables from one format to the next; runs inside the transaction that also notes the new format. */
-export type Upgrade = (tables: Tables) => void;
-
-/** The one at index `n` leads from format `n + 1` to the next. Empty until there is a second format. */
-const UPGRADES: readonly Upgrade[] = [];
-
-/**
- * One transaction: a process that is killed leaves the old format.
- *
- * @throws STORE_UNAVAILABLE if another process writes to a store that would be raised
- */
-export function upgradeTables(tables: Tables, upgrades: readonly Upgrade[] = UPGRADES): FormatChange {
-  const to = Math.max(FORMAT_VERSION, upgrades.length + 1);
+/** @throws STORE_UNAVAILABLE if another process has a store that would be raised */
+export function upgradeTables(tables: Tables): FormatChange {
   return tables.env.transactionSync(() => {
-    const from = formatOf(tables.meta);
-    if (from >= to) return { from, to: from };
-    if (hasOtherWriters(tables)) throw storeUnavailable("a venue is using it. Stop all venues, then upgrade it");
-    for (const upgrade of upgrades.slice(from - 1)) upgrade(tables);
-    setFormat(tables.meta, to);
-    return { from, to };
+    const from = formatOf(tables);
+    if (from < NEWEST_FORMAT && isUsedByOthers(tables))
+      throw storeUnavailable("a venue is using it. Stop all venues, then upgrade it");
+    setFormat(tables.meta, NEWEST_FORMAT);
+    return { from, to: NEWEST_FORMAT };
   });
 }
 
-function hasOtherWriters({ packs }: Tables): boolean {
+/** Whether another process has the tables open. Those of other containers are known only while they write packs. */
+function isUsedByOthers({ env, packs }: Tables): boolean {
+  env.readerCheck();
+  const readers = Array.from(env.readerList().matchAll(/^ *(\d+) /gm), ([, pid]) => Number(pid));
   const own = ownToken();
-  return [...rows(packs)].some(({ value }) => {
-    const { isSealed, writer } = packState(value);
-    return !isSealed && writer !== own && mayRun(writer);
-  });
+  return (
+    readers.some((pid) => pid !== process.pid) ||
+    [...rows(packs)].some(({ value }) => {
+      const { isSealed, writer } = packState(value);
+      return !isSealed && writer !== own && mayRun(writer);
+    })
+  );
 }
 
 const LENGTH_BYTES = 2;

@@ -41,7 +41,6 @@ const TEXTS: Readonly<Record<string, Text>> = {
   NOT_TEXT: notTextToEdit,
   DENIED_BY_POLICY: (p) => `${p} is denied by policy`,
   QUOTA_EXCEEDED: () => "Session storage quota exceeded",
-  NAME_CLASH: (p) => `Invalid parameter path: ${p} clashes with another name`,
   NOT_SUPPORTED: () => "internal error",
   DRIVE_REQUIRES_AUTH: () => "permission denied: requires an authenticated caller",
   ABORTED: () => "cancelled",

@@ -69,7 +69,6 @@ const TEXTS: Readonly<Record<string, (p: string) => string>> = {
   TOO_LARGE: () => "content exceeds the 5 MB limit",
   DENIED_BY_POLICY: (p) => `${p} is denied by policy`,
   QUOTA_EXCEEDED: () => "quota exceeded",
-  NAME_CLASH: (p) => `invalid argument: ${p} clashes with another name`,
   DRIVE_REQUIRES_AUTH: () => "permission denied: requires an authenticated caller",
   ABORTED: () => "cancelled",
 };

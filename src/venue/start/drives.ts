@@ -56,8 +56,7 @@ export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptio
   const { log } = options;
   if (options.listens) for (const load of [loadEngine, storeOf(config)]) later<unknown>(load);
   return openLazily(log, async () => {
-    const { limits, staleMs, verifyReads, journalQuota: logQuota } = config.drives;
-    const engine = { limits, staleMs, verifyReads, logQuota, log, clock: options.clock ?? systemClock };
+    const engine = engineOptions(config, options);
     if (!forgetsDrives(config)) {
       const key = await keyOf(config, options);
       const opened = await openEngine(await openLasting(config, options), engine, key);
@@ -84,8 +83,7 @@ export async function openDriveStore(
       "The drives of this configuration are kept in memory, so there are none. Set 'seedFile' for those that last";
     throw new ConfigError([text], 78);
   }
-  const { limits, staleMs, verifyReads, journalQuota: logQuota } = config.drives;
-  const engine = { limits, staleMs, verifyReads, logQuota, log: options.log, clock: options.clock ?? systemClock };
+  const engine = engineOptions(config, options);
   try {
     const key = await keyOf(config, options);
     const opened = await openEngine(await openLasting(config, options), engine, key);
@@ -101,6 +99,11 @@ export async function openDriveStore(
     if (error instanceof ConfigError) throw error;
     throw new ConfigError([`'drives.store' cannot be opened: ${reasonOf(error)}`], 78);
   }
+}
+
+function engineOptions({ drives }: VenueConfig, { log, clock = systemClock }: Omit<VenueDrivesOptions, "listens">) {
+  const { limits, staleMs, futureSkewMs, verifyReads, journalQuota: logQuota } = drives;
+  return { limits, staleMs, futureSkewMs, verifyReads, logQuota, log, clock };
 }
 
 /** Drives in memory, for use without a venue. */

@@ -32,7 +32,6 @@ const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
   ["ASSET_NOT_FOUND", undefined, -32602, false],
   ["ASSET_NO_CONTENT", undefined, -32602, false],
   ["DRIVE_REQUIRES_AUTH", 401, -32003, false],
-  ["NAME_CLASH", 409, -32602, false],
   ["CONFLICT", 412, -32603, false],
   ["ALREADY_EXISTS", 409, -32602, false],
   ["NO_MATCH", 422, -32602, false],

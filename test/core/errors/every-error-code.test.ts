@@ -121,7 +121,6 @@ const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   ASSET_NOT_FOUND: fail("write", { path: "new", asset: "x" }),
   ASSET_NO_CONTENT: fail("write", { path: "new", asset: "x" }, { resolveAsset: async () => ({ content: null }) }),
   DRIVE_REQUIRES_AUTH: fail("stat", { root: "mine", path: "" }),
-  NAME_CLASH: ofDrive("NAME_CLASH"),
   CONFLICT: ofDrive("CONFLICT"),
   ALREADY_EXISTS: failing(alreadyExists),
   NO_MATCH: failing((place) => adapterError("NO_MATCH", "", { ...place })),

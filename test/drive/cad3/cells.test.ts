@@ -17,7 +17,10 @@ interface Vector {
 
 const { vectors } = parseVectors<{ readonly vectors: readonly Vector[] }>("cad3");
 const { nodes } = parseVectors<{ readonly nodes: readonly Vector[] }>("dlfs-nodes");
-const all = [...vectors, ...nodes].map((vector) => [vector.name, vector] as const);
+const long = parseVectors<{ readonly vectors: readonly (Vector & { readonly multicell?: string })[] }>(
+  "index-long",
+).vectors;
+const all = [...vectors, ...nodes, ...long].map((vector) => [vector.name, vector] as const);
 
 describe("a value of the golden vectors", () => {
   test.each(all)("is encoded as by the reference: %s", (_, vector) => {
@@ -46,6 +49,16 @@ describe("a value of the golden vectors", () => {
     expect(isEmbedded(lazy)).toBe(vector.embedded);
     expect(hashOf([lazy, 1])).toBe(hashOf([parseValue(vector.value), 1]));
   });
+});
+
+const written = long.flatMap(({ multicell, ...vector }) => (multicell === undefined ? [] : [{ ...vector, multicell }]));
+
+test.each(written)("cells that the reference wrote are read: $name", ({ hash, multicell, value }) => {
+  const back = fromMultiCell(fromHex(multicell));
+  expect(hashOf(back)).toBe(hash);
+  expect(hashOf(materialize(back))).toBe(hash);
+  expect(toMultiCell(back).length).toBe(multicell.length / 2);
+  expect(toMultiCell(parseValue(value)).length).toBe(multicell.length / 2);
 });
 
 describe("what comes out of an encoding", () => {

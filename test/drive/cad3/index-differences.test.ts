@@ -17,12 +17,12 @@ function plainly(own: CadIndex, other: CadIndex): string[] {
   const found: string[] = [];
   const text = (key: unknown, value: unknown): string => `${key}=${value}`;
   for (const [key, value] of own) {
-    const there = other.holder(key);
+    const there = other.entry(key);
     if (there?.key === key && there.value === value) continue;
     found.push(`${text(key, value)} ${text(there?.key, there?.value)}`);
   }
   for (const [key, value] of other) {
-    if (own.holder(key) === undefined) found.push(`undefined=undefined ${text(key, value)}`);
+    if (own.entry(key) === undefined) found.push(`undefined=undefined ${text(key, value)}`);
   }
   return found.sort();
 }

@@ -16,10 +16,12 @@ interface Refused {
 
 const { invalid, unsupported } = parseVectors<Record<"invalid" | "unsupported", readonly Refused[]>>("cad3-invalid");
 
+const { invalid: long } = parseVectors<Record<"invalid", readonly Refused[]>>("index-long");
+
 const read = ({ bytes, multi }: Refused): Value => (multi ? fromMultiCell(fromHex(bytes)) : decode(fromHex(bytes)));
 
 describe("bytes that are no value", () => {
-  test.each(invalid.map((refused) => [refused.name, refused] as const))("%s", (name, refused) => {
+  test.each([...invalid, ...long].map((refused) => [refused.name, refused] as const))("%s", (name, refused) => {
     const code = name === "big integer 19" ? "UNSUPPORTED_CELL" : "BAD_FORMAT";
     const missing = name === "multi-cell with another cell in place of the wanted one";
     expect(codeOf(() => read(refused))).toBe(missing ? "MISSING_CELL" : code);
@@ -40,10 +42,13 @@ describe("bytes that are no value", () => {
     ["an index that claims more than there is", "84ffffffffffff7f00"],
     ["vectors in vectors without end", "8001".repeat(8000)],
     ["an index with an unknown mark", "84028100060003840130016111018401300162110200"],
-    ["an index at depth 64", `8402004000c0${absent.repeat(2)}`],
+    ["an index at depth 510", `840200837e00c0${absent.repeat(2)}`],
     ["a map at shift 64", `8210400003${absent.repeat(2)}`],
     ["a tree whose own key goes on", "840280300261611101020040840130026162110200".slice(0, -2)],
-    ["a tree whose own key is a branch", `840280${absent}1101020040840130026162110200`.slice(0, -2)],
+    [
+      "a tree whose own key is a branch, at a depth of shorter keys",
+      `840280${absent}1101020040840130026162110200`.slice(0, -2),
+    ],
     ["a map with one key twice", "820230016111013001611102"],
     ["a signed value without a value", `90${"00".repeat(96)}`],
     ["a blob with a short part apart", `31a001${`20${"11".repeat(32)}`.repeat(2)}`],

@@ -24,7 +24,7 @@ const text = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 60 }),
   fc.integer({ min: 130, max: 150 }).map((length) => "t".repeat(length)),
 );
-const name = fc.string({ unit: fc.constantFrom("a", "b", "é", "0123456789abcdef"), maxLength: 4 });
+const name = fc.string({ unit: fc.constantFrom("a", "b", "é", "0123456789abcdef".repeat(4)), maxLength: 4 });
 
 const { value } = fc.letrec<{ value: Value }>((tie) => {
   const part = tie("value");

@@ -77,7 +77,7 @@ describe("the check of a drive", () => {
         1,
       ),
     ],
-    ["a path of 64 names", nested(64)],
+    ["a path of 256 names", nested(256)],
   ])("passes %s", (_, root) => {
     expect(checkNode(root)).toBeUndefined();
   });
@@ -125,7 +125,7 @@ describe("the limits of a drive from elsewhere", () => {
 
   test.each<[string, Value, Partial<NodeLimits>, string]>([
     ["names in a path", nested(3), { maxPathDepth: 2 }, "LIMIT"],
-    ["names in a path by default", nested(65), {}, "LIMIT"],
+    ["names in a path by default", nested(257), {}, "LIMIT"],
     ["names in a path to a file", nested(3, leaf), { maxPathDepth: 2 }, "LIMIT"],
     ["entries in a directory", ten, { maxEntries: 9 }, "LIMIT"],
     [

@@ -3,8 +3,8 @@ import {
   compareNames,
   DELETED_MARK,
   isDriveName,
+  isNewDriveName,
   MAX_PATH_DEPTH,
-  movedName,
   nameFault,
   parseNames,
 } from "../../../src/drive/dlfs/name.js";
@@ -49,9 +49,12 @@ describe("a name of an entry", () => {
 });
 
 describe("a name of a drive", () => {
-  test.each(["docs", "my notes", "é".repeat(32), "a".repeat(64), "😀".repeat(16)])("may be %j", (name) => {
-    expect(isDriveName(name)).toBe(true);
-  });
+  test.each(["docs", "my notes", "é".repeat(64), "a".repeat(128), "😀".repeat(32), "a:b", " a "])(
+    "may be %j",
+    (name) => {
+      expect(isDriveName(name)).toBe(true);
+    },
+  );
 
   test.each([
     "",
@@ -65,10 +68,18 @@ describe("a name of a drive", () => {
     "\u007f",
     "\u0085",
     "\ud800",
-    "a".repeat(65),
-    `${"é".repeat(32)}a`,
+    "a".repeat(129),
+    `${"é".repeat(64)}a`,
   ])("is not %j", (name) => {
     expect(isDriveName(name)).toBe(false);
+  });
+
+  test.each(["a:b", ":", " a", "a ", "\ta", "a\u3000"])("that is new is not %j, which an old one may be", (name) => {
+    expect(isNewDriveName(name)).toBe(false);
+  });
+
+  test.each(["my notes", "a", "é".repeat(64)])("that is new may be %j", (name) => {
+    expect(isNewDriveName(name)).toBe(true);
   });
 });
 
@@ -96,7 +107,7 @@ describe("a path", () => {
 
   test("has a greatest depth, which a caller may set", () => {
     const deepest = "a/".repeat(MAX_PATH_DEPTH);
-    expect(parseNames(deepest)).toHaveLength(64);
+    expect(parseNames(deepest)).toHaveLength(256);
     expect(codeOf(() => parseNames(`${deepest}a`))).toBe("INVALID_PATH");
     expect(parseNames("a/b", 2)).toEqual(["a", "b"]);
     expect(codeOf(() => parseNames("a/b/c", 2))).toBe("INVALID_PATH");
@@ -115,25 +126,5 @@ describe("the order of names", () => {
     expect([...names].sort(compareNames)).toEqual(expected);
     expect([...names].sort()).not.toEqual(expected);
     expect(compareNames("a", "a")).toBe(0);
-  });
-});
-
-describe("the name of a node that has lost its slot", () => {
-  const hash = "0123456789abcdef".repeat(4);
-
-  test("has eight digits of its hash before its old name", () => {
-    expect(movedName("report.txt", hash)).toBe("~01234567~report.txt");
-  });
-
-  test.each([
-    ["a".repeat(245), 245],
-    ["a".repeat(246), 245],
-    ["é".repeat(127), 122],
-    ["漢".repeat(85), 81],
-    [`a${"😀".repeat(63)}`, 1 + 2 * 61],
-  ])("is cut to 255 bytes between characters: %s", (name, units) => {
-    const moved = movedName(name, hash);
-    expect(moved).toBe(`~01234567~${name.slice(0, units)}`);
-    expect(nameFault(moved)).toBeUndefined();
   });
 });

@@ -39,7 +39,7 @@ describe("the smallest root", () => {
 
 describe("dir", () => {
   test("takes names as they are, and of two for one slot the later", () => {
-    const [one, two] = [`${"x".repeat(32)}1`, `${"x".repeat(32)}2`];
+    const [one, two] = [`${"x".repeat(255)}1`, `${"x".repeat(255)}2`];
     const { entries } = directoryOf(
       dir(
         ["..", "a/b", one, two].map((name) => [name, tombstone(1)]),

@@ -66,6 +66,20 @@ describe("mergeOwners", () => {
     expect(codeOf(() => mergeOwners(one, two, { seeds: Object.create(seeds) }))).toBe("KEY_REQUIRED");
   });
 
+  test("merges around what it has no key for, which stays as it is", () => {
+    const [bob, bobToo] = [
+      owned(drives(["b", drive("x", "X", 3)]), OTHER_SEED),
+      owned(drives(["b", drive("y", "Y", 4)]), OTHER_SEED),
+    ];
+    const third = owned(drives(["c", drive("z", "Z", 5)]), seedOf(3));
+    const [own, other] = [map([...one, ...bob]), map([...two, ...bobToo, ...third])];
+    const merged = mergeOwners(own, other, { seeds });
+    expect(hashOf(merged)).toBe(hashOf(map([...mergeOwners(one, two, { seeds }), ...bob, ...third])));
+    // Again, and without any key, nothing changes.
+    expect(hashOf(mergeOwners(merged, other, { seeds }))).toBe(hashOf(merged));
+    expect(hashOf(mergeOwners(bob, map([...bobToo, ...third])))).toBe(hashOf(map([...bob, ...third])));
+  });
+
   test("keeps the signature of the side whose value is the result, without a key", () => {
     const both = mergeOwners(one, two, { seeds });
     for (const [own, other] of [

@@ -59,7 +59,7 @@ describe("the drives of a user", () => {
     expect(await textOf(engine, BOB, "d", ["f"])).toBe("bob");
   });
 
-  test.each(["", ".", "..", "a/b", "a\\b", "a\u0000b", "a\nb", "x".repeat(65), "\ud800"])(
+  test.each(["", ".", "..", "a/b", "a\\b", "a\u0000b", "a\nb", "x".repeat(129), "\ud800"])(
     "have no name like %j",
     async (name) => {
       const alice = openEngine().owner(ALICE);
@@ -103,11 +103,9 @@ describe("a change", () => {
   test("puts content only where it can be", async () => {
     const alice = openEngine().owner(ALICE);
     const staged = await alice.stage(inPieces(bytes("x"), 1));
-    const long = "name of exactly thirty-two bytes ";
     await alice.change("d", async (drive) => {
       await drive.makeDirectory(["dir"]);
       await drive.writeFile(["file"], bytes("x"));
-      await drive.writeFile([`${long}1`], bytes("x"));
     });
     const cases: [string[], string][] = [
       [["dir"], "IS_A_DIRECTORY"],
@@ -117,7 +115,6 @@ describe("a change", () => {
       [["dir", ".."], "INVALID_PATH"],
       [["a/b"], "INVALID_PATH"],
       [["x".repeat(256)], "INVALID_PATH"],
-      [[`${long}2`], "NAME_CLASH"],
     ];
     for (const [path, code] of cases) {
       for (const content of [bytes("x"), staged]) {

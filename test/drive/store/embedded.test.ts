@@ -399,7 +399,7 @@ describe("an embedded store", () => {
     await store.close();
     const env = open({ path: join(path, "index"), noSubdir: false, overlappingSync: false });
     const meta = env.openDB<Buffer, Buffer>({ name: "meta", encoding: "binary", keyEncoding: "binary" });
-    await meta.put(Buffer.from("format"), Buffer.from("2"));
+    await meta.put(Buffer.from("format"), Buffer.from("3"));
     await env.close();
     await expect(start()).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",

@@ -111,9 +111,9 @@ export interface Fold<T> {
 
 /**
  * Maximum nesting handled by recursion. Recursion is faster, but values can nest deeper than the call stack, and each
- * index may add 64 frames.
+ * index may add 510 frames.
  */
-const MAX_RECURSION = 16;
+const MAX_RECURSION = 6;
 
 /**
  * Computes a result for a value from the results of its parts, once per object.

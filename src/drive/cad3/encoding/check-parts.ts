@@ -85,8 +85,8 @@ function checkIndex(cell: ParsedIndex, parts: Parts): Keys {
   if (count === 0) return NO_KEYS;
   const key = hasOwn ? parts[0] : undefined;
   const slot = key === undefined ? undefined : keySlot(key);
-  // A missing key is a branch, hence long enough that all digits are significant.
   if (count === 1) return { slot, shared: key === undefined ? MAX_DIGITS : keyDigits(key.cell) };
+  if (hasOwn) checkOwnKey(key?.cell, depth);
   const children = parts.slice(hasOwn ? 2 : 0);
   for (const part of children)
     if (part !== undefined && part.cell.kind !== "index") throw badFormat("a part of an index is no index");
@@ -131,6 +131,15 @@ function checkFan({ count, depth, mask, parts }: Fan, ownSlot: Uint8Array | unde
 }
 
 const countOf = (cell: ParsedCell): number => (cell.kind === "map" || cell.kind === "index" ? cell.count : 0);
+
+/** Digits of the shortest key that is a branch: its encoding has a tag and two bytes of length. */
+const MIN_BRANCH_DIGITS = 2 * (MAX_EMBEDDED_BYTES + 1 - 3);
+
+/** @param key `undefined` for a branch that is missing @throws BAD_FORMAT if the key of a node does not end at its depth */
+export function checkOwnKey(key: ParsedCell | undefined, depth: number): void {
+  if (key === undefined ? depth < MIN_BRANCH_DIGITS : keyDigits(key) !== depth)
+    throw badFormat("a key does not end where it stands");
+}
 
 /** Number of significant digits of an index key. @throws BAD_FORMAT if it is not a key */
 export function keyDigits(cell: ParsedCell): number {

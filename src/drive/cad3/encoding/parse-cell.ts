@@ -3,10 +3,10 @@
 import { blobLayout, CHUNK_BYTES } from "../blob.js";
 import { countDigits, MAX_DIGITS } from "../maps/index-key.js";
 import { MAX_LEAF_ENTRIES } from "../maps/map-node.js";
-import { hashOfRef, MAX_EMBEDDED_BYTES, REF_BYTES, REF_TAG } from "../ref.js";
+import { HASH_BYTES, hashOfRef, MAX_EMBEDDED_BYTES, REF_BYTES, REF_TAG } from "../ref.js";
 import * as tag from "../scalar.js";
 import { vectorLayout } from "../vector.js";
-import { keyDigits } from "./check-parts.js";
+import { checkOwnKey, keyDigits } from "./check-parts.js";
 import type {
   ParsedBlob,
   ParsedCell,
@@ -23,6 +23,7 @@ import { badFormat, type Reader, readerOf, take, takeByte, takeVlq } from "./rea
 const NO_ENTRY_MARK = 0x00;
 const ENTRY_MARK = 0x80;
 const MAX_DEPTH = MAX_DIGITS - 1;
+const MAX_SHIFT = 2 * HASH_BYTES - 1;
 
 /**
  * Parses one cell and its embedded parts strictly. Whether parts fit together is checked by `checkParts`, since some
@@ -115,9 +116,11 @@ function takeVector(reader: Reader, start: number): ParsedVector {
 function takeMap(reader: Reader, start: number): ParsedMap {
   const count = takeVlq(reader);
   if (count > MAX_LEAF_ENTRIES) {
-    const { depth, mask, children } = takeFan(reader, 2);
+    const shift = takeByte(reader);
+    if (shift > MAX_SHIFT) throw tooDeep();
+    const { mask, children } = takeFan(reader, 2);
     if (children.length > count) throw badFormat("a map counts wrongly");
-    return { kind: "map", count, hashes: [], shift: depth, mask, refs: children, bytes: bytesSince(reader, start) };
+    return { kind: "map", count, hashes: [], shift, mask, refs: children, bytes: bytesSince(reader, start) };
   }
   const refs = takeRefs(reader, 2 * count);
   const hashes = refs.filter((_, place) => place % 2 === 0).map(({ bytes }) => hashOfRef(bytes));
@@ -129,13 +132,24 @@ function takeMap(reader: Reader, start: number): ParsedMap {
   return { kind: "map", count, hashes, shift: 0, mask: 0, refs, bytes: bytesSince(reader, start) };
 }
 
-function takeFan(reader: Reader, leastChildren: number): { depth: number; mask: number; children: ParsedRef[] } {
-  const depth = takeByte(reader);
-  if (depth > MAX_DEPTH) throw badFormat("a tree is deeper than its keys");
+const tooDeep = (): Error => badFormat("a tree is deeper than its keys");
+
+/** A VLQ of one or two bytes. */
+function takeDepth(reader: Reader): number {
+  const first = takeByte(reader);
+  if (first < 0x80) return first;
+  if (first === 0x80) throw badFormat("a depth has a leading zero");
+  const last = takeByte(reader);
+  const depth = (first & 0x7f) * 128 + last;
+  if (last >= 0x80 || depth > MAX_DEPTH) throw tooDeep();
+  return depth;
+}
+
+function takeFan(reader: Reader, leastChildren: number): { mask: number; children: ParsedRef[] } {
   const mask = takeByte(reader) * 256 + takeByte(reader);
   const count = countDigits(mask);
   if (count < leastChildren) throw badFormat("a tree has too few parts");
-  return { depth, mask, children: takeRefs(reader, count) };
+  return { mask, children: takeRefs(reader, count) };
 }
 
 function takeIndex(reader: Reader, start: number): ParsedIndex {
@@ -150,12 +164,11 @@ function takeIndex(reader: Reader, start: number): ParsedIndex {
   if (mark !== NO_ENTRY_MARK && mark !== ENTRY_MARK) throw badFormat("an index has an unknown mark");
   const hasOwn = mark === ENTRY_MARK;
   const own = takeRefs(reader, hasOwn ? 2 : 0);
-  const { depth, mask, children } = takeFan(reader, hasOwn ? 1 : 2);
+  const depth = takeDepth(reader);
+  const { mask, children } = takeFan(reader, hasOwn ? 1 : 2);
   if (own.length / 2 + children.length > count) throw badFormat("an index counts wrongly");
   const [key] = own;
-  // A key that is a branch has more than 64 digits, so nothing can lie below it.
-  if (key !== undefined && (key.cell === undefined || keyDigits(key.cell) !== depth))
-    throw badFormat("a key does not end where it stands");
+  if (key !== undefined) checkOwnKey(key.cell, depth);
   return { kind: "index", count, hasOwn, depth, mask, refs: [...own, ...children], bytes: bytesSince(reader, start) };
 }
 

@@ -7,7 +7,7 @@ import { Keyword, utf8Bytes } from "../scalar.js";
 export type IndexKey = string | Uint8Array | Keyword;
 
 /** Significant bytes of a key. */
-export const SLOT_BYTES = 32;
+export const SLOT_BYTES = 255;
 /** Significant digits of a key. */
 export const MAX_DIGITS = 2 * SLOT_BYTES;
 
@@ -56,5 +56,11 @@ export const hasDigit = (mask: number, digit: number): boolean => (mask & (1 << 
 /** Index of a digit's child, present or not, among the children of a mask. */
 export const placeOf = (mask: number, digit: number): number => countDigits(mask & ((1 << digit) - 1));
 
-/** Depth and mask as encoded in a cell. */
-export const depthAndMask = (depth: number, mask: number): Uint8Array => Uint8Array.of(depth, mask >> 8, mask & 0xff);
+/** Digits from which on the depth of a node takes two bytes. */
+const LONG_DEPTH = 128;
+
+/** Depth (a VLQ) and mask as encoded in a cell. */
+export const depthAndMask = (depth: number, mask: number): Uint8Array =>
+  depth < LONG_DEPTH
+    ? Uint8Array.of(depth, mask >> 8, mask & 0xff)
+    : Uint8Array.of(0x80 | (depth >> 7), depth & 0x7f, mask >> 8, mask & 0xff);

@@ -19,7 +19,7 @@ import {
 } from "./index-node.js";
 
 /**
- * An immutable ordered map from strings, blobs or keywords to values. Only the first 32 bytes of a key are significant:
+ * An immutable ordered map from strings, blobs or keywords to values. Only the first 255 bytes of a key are significant:
  * of two keys that agree in them, the later replaces the earlier. Created by {@link index}.
  */
 export class CadIndex extends Composite {
@@ -42,13 +42,13 @@ export class CadIndex extends Composite {
 
   /** Value of a key, which must match in full. */
   get(key: IndexKey): Value | undefined {
-    const found = this.holder(key);
-    return found !== undefined && sameKey(found.key, key) ? found.value : undefined;
+    return this.entry(key)?.value;
   }
 
-  /** Entry in the slot of a key; its key may differ beyond the first 32 bytes. */
-  holder(key: IndexKey): IndexEntry | undefined {
-    return findSlot(this.#root, slotOf(key));
+  /** Entry of a key, which must match in full. */
+  entry(key: IndexKey): IndexEntry | undefined {
+    const found = findSlot(this.#root, slotOf(key));
+    return found !== undefined && sameKey(found.key, key) ? found : undefined;
   }
 
   /** Puts an entry into the slot of its key, replacing any entry there. */

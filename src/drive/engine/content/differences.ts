@@ -55,9 +55,7 @@ export async function compareTrees(before: Value | undefined, after: Value | und
     if (!areBoth && !isDeep) continue;
     const pairs: Pair[] = [];
     const entries = [one, other].map((view) => (view?.kind === "directory" ? view.entries : NOTHING));
-    await scope.runSteps(
-      differencesOf(entries[0] ?? NOTHING, entries[1] ?? NOTHING, (...both) => pairs.push(...byName(both))),
-    );
+    await scope.runSteps(differencesOf(entries[0] ?? NOTHING, entries[1] ?? NOTHING, (...both) => pairs.push(both)));
     const turn = createTurn();
     for (const [own, other] of pairs.reverse()) {
       const name = String((own ?? other)?.key);
@@ -72,15 +70,6 @@ export async function compareTrees(before: Value | undefined, after: Value | und
 }
 
 type Pair = readonly [own: IndexEntry | undefined, other: IndexEntry | undefined];
-
-/** Two names may share a slot: they are two entries. */
-const byName = ([own, other]: Pair): readonly Pair[] =>
-  own === undefined || other === undefined || own.key === other.key
-    ? [[own, other]]
-    : [
-        [own, undefined],
-        [undefined, other],
-      ];
 
 const viewIn = async (node: Value | undefined, scope: CellScope): Promise<NodeView | undefined> =>
   node === undefined ? undefined : scope.run(() => viewOf(node));
@@ -125,10 +114,10 @@ async function turnedTo(now: Directory, then: Directory, turning: Turning): Prom
   const turn = createTurn();
   for (const [own, other] of pairs) {
     const [before, after] = [await viewIn(own?.value, scope), await viewIn(other?.value, scope)];
-    const node = await nodeFor(before, after, { turning, isSameName: own?.key === other?.key });
+    const node = await nodeFor(before, after, turning);
     if (node === undefined) continue;
     turning.latest = laterTime(turning.latest, after?.utime ?? 0n);
-    const key = liveOf(before) === undefined ? other?.key : own?.key;
+    const key = own?.key ?? other?.key;
     if (key !== undefined) entries = await scope.run(() => entries.with(key, node));
     await turn();
   }
@@ -139,12 +128,12 @@ async function turnedTo(now: Directory, then: Directory, turning: Turning): Prom
 async function nodeFor(
   before: NodeView | undefined,
   after: NodeView | undefined,
-  { turning, isSameName }: { readonly turning: Turning; readonly isSameName: boolean },
+  turning: Turning,
 ): Promise<Node | undefined> {
   const [then, now] = [liveOf(before), liveOf(after)];
   if (then === undefined) return now === undefined ? undefined : tombstone(turning.stamp);
-  if (isSameName && then.kind === "directory" && now?.kind === "directory") return turnedTo(now, then, turning);
-  if (isSameName && then.kind === "file" && now?.kind === "file" && isSameValue(then.data, now.data)) return undefined;
+  if (then.kind === "directory" && now?.kind === "directory") return turnedTo(now, then, turning);
+  if (then.kind === "file" && now?.kind === "file" && isSameValue(then.data, now.data)) return undefined;
   return nodeWith(then, turning.stamp);
 }
 

@@ -1,9 +1,9 @@
 // The place of a node in a directory of a drive, with the time of a change there. Synchronous, to be run by a scope.
 
 import type { Value } from "../../cad3/value.js";
-import { invalidPath, nameClash, nameFault } from "../../dlfs/name.js";
+import { invalidPath, nameFault } from "../../dlfs/name.js";
 import { directoryNode, fileNode, type Node } from "../../dlfs/node.js";
-import { holderOf, replaceAt, stampFor, type TreePath, walk } from "../../dlfs/tree-path.js";
+import { entryAt, replaceAt, stampFor, type TreePath, walk } from "../../dlfs/tree-path.js";
 import type { DriveLimits } from "../drives.js";
 import { quotaExceeded } from "../fault.js";
 import { isADirectory, type LiveView } from "./tree-read.js";
@@ -12,13 +12,13 @@ import { isADirectory, type LiveView } from "./tree-read.js";
 export interface Slot {
   readonly path: TreePath;
   readonly name: string;
-  /** The existing entry of exactly this name, if any. */
+  /** The existing entry, if any. */
   readonly live: LiveView | undefined;
   readonly stamp: bigint;
   readonly isTaken: boolean;
 }
 
-/** @param at clock time in ms since the epoch @throws INVALID_PATH, NOT_FOUND, NOT_A_DIRECTORY, NAME_CLASH */
+/** @param at clock time in ms since the epoch @throws INVALID_PATH, NOT_FOUND, NOT_A_DIRECTORY */
 export function slotFor(
   root: Value,
   path: readonly string[],
@@ -32,10 +32,9 @@ export function slotFor(
   const name = path.at(-1);
   if (name === undefined) throw isADirectory(path);
   const above = walk(root, path.slice(0, -1));
-  const holder = holderOf(above.parent, name);
-  const live = holder === undefined || holder.node.kind === "tombstone" ? undefined : holder.node;
-  if (live !== undefined && holder?.name !== name) throw nameClash(String(holder?.name));
-  return { path: above, name, live, stamp: stampFor(above, at, holder?.node), isTaken: holder !== undefined };
+  const held = entryAt(above.parent, name);
+  const live = held?.kind === "tombstone" ? undefined : held;
+  return { path: above, name, live, stamp: stampFor(above, at, held), isTaken: held !== undefined };
 }
 
 /** The root with a node put in a slot. @throws QUOTA_EXCEEDED if the directory is full */

@@ -8,6 +8,7 @@ import type { IndexEntry, IndexNode } from "../../cad3/maps/index-node.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
 import { directoryOf, type FileNode, modifiedOf, type NodeView, viewOf } from "../../dlfs/node.js";
+import { entryAt } from "../../dlfs/tree-path.js";
 import { driveError } from "../../error.js";
 import type { CellScope } from "../cells.js";
 import type { DriveEntry, DriveRead, DriveStat } from "../drives.js";
@@ -36,8 +37,7 @@ export function viewAt(root: Value, path: readonly string[]): LiveView | undefin
   let view: LiveView = directoryOf(root);
   for (const [depth, name] of path.entries()) {
     if (view.kind === "file") throw notADirectory(path.slice(0, depth));
-    const value: Value | undefined = view.entries.get(name);
-    const next: NodeView | undefined = value === undefined ? undefined : viewOf(value);
+    const next: NodeView | undefined = entryAt(view, name);
     if (next === undefined || next.kind === "tombstone") return undefined;
     view = next;
   }
@@ -55,8 +55,8 @@ export function heldAt(root: HeldNode, path: readonly string[]): HeldNode | unde
   let held = root;
   for (const name of path) {
     const view = viewOf(held.value);
-    const next: IndexEntry | undefined = view.kind === "directory" ? view.entries.holder(name) : undefined;
-    if (next?.key !== name || viewOf(next.value).kind === "tombstone") return undefined;
+    const next: IndexEntry | undefined = view.kind === "directory" ? view.entries.entry(name) : undefined;
+    if (next === undefined || viewOf(next.value).kind === "tombstone") return undefined;
     held = next;
   }
   return held;

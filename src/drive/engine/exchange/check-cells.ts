@@ -28,7 +28,7 @@ interface Checking {
   readonly count: { visits: number; textBytes: number };
 }
 
-/** An index may nest 64 branches per path segment. */
+/** For each name of a path the branches of a usual directory: one of long names may nest 510. */
 const MAX_DEPTH = MAX_BRANCH_DEPTH + MAX_PATH_DEPTH * 66;
 const MAX_KNOWN = 20_000;
 /** Maximum checks per cell on average: shared cells are checked again once forgotten. */

@@ -19,7 +19,8 @@ import {
 import { DELETED_MARK } from "../../dlfs/name.js";
 import { notANode } from "../../dlfs/node.js";
 import { createLru } from "../../lru.js";
-import type { PutBytes } from "../write-set.js";
+import { NEWEST_FORMAT, type StoreFormat } from "../../store/cell-store.js";
+import { checkOldDepth, type PutBytes } from "../write-set.js";
 import type { ImportCells } from "./stored-cells.js";
 
 /** A tree without metadata, as this implementation writes it. */
@@ -33,6 +34,8 @@ export interface TreeParts {
   readonly cells: ImportCells;
   readonly put: PutBytes;
   readonly limits: NodeLimits;
+  /** Of the store. */
+  readonly format: StoreFormat;
 }
 
 interface Plain extends PlainTree {
@@ -40,6 +43,8 @@ interface Plain extends PlainTree {
 }
 
 const MAX_KNOWN = 20_000;
+/** An empty blob. */
+const EMPTY = "3100";
 
 /**
  * Checks the tree of a foreign drive as `checkNode` does, and strips metadata, cell by cell; memory use does not grow
@@ -47,10 +52,14 @@ const MAX_KNOWN = 20_000;
  *
  * @param root its Ref; its cells have been checked
  * @throws BAD_FORMAT, INVALID_PATH for a name, FUTURE_TIME, TOO_LARGE for one file, LIMIT, STORE_UNAVAILABLE
+ * @throws NOT_SUPPORTED if the format of the store is too old
  */
 export async function checkTree(root: Uint8Array, parts: TreeParts): Promise<PlainTree> {
   const bytes = await parts.cells.read(root);
-  if (isNil(nodeOf(bytes).entries)) throw notANode("the root of a drive is a directory");
+  const { entries, data, metadata } = nodeOf(bytes);
+  // A deleted drive is an empty file.
+  const isDeleted = isNil(metadata) && toHex(data) === EMPTY;
+  if (isNil(entries) && !isDeleted) throw notANode("the root of a drive is a directory");
   return new TreeCheck(parts).node(root, bytes, 0);
 }
 
@@ -109,6 +118,7 @@ class TreeCheck {
     if (known !== undefined) return known;
     const bytes = await this.#parts.cells.read(ref, beside);
     const cell = indexOf(bytes);
+    if (this.#parts.format < NEWEST_FORMAT) checkOldDepth(cell);
     const refs = cell.refs.map((part) => part.bytes);
     const after: Uint8Array[] = [];
     let extent = NOTHING;

@@ -60,7 +60,7 @@ export async function* exportPieces(source: ExportSource, options: ExportOptions
     await turn();
   }
   const read = createCellReader(createScope(parts.pool, { find: (hash) => extra.get(hash) }));
-  const first = encode(top);
+  const first = await scope.run(() => encode(top));
   const cells = { read, maxCells: parts.limits.maxImportCells };
   if (partBytes !== undefined) return yield* splitIntoParts(first, partBytes, walk(first, true, cells));
   yield { part: 0, bytes: first };

@@ -6,14 +6,20 @@ import type { CadMap } from "../../cad3/maps/hash-map.js";
 import type { Value } from "../../cad3/value.js";
 import type { NodeLimits } from "../../dlfs/check-node.js";
 import { mergeSteps } from "../../dlfs/merge.js";
-import { isDriveName } from "../../dlfs/name.js";
 import { notANode } from "../../dlfs/node.js";
 import { driveError } from "../../error.js";
 import { callStore, createTurn } from "../cells.js";
 import { drivesIn, type Found, findDrives, type NamedDrive } from "../exported-drives.js";
-import { quotaExceeded } from "../fault.js";
 import { settleIn } from "../owner/change-results.js";
-import { isLive, noteWholes, type Owning, tellWholes, type WholeChange } from "../owner/lifetime.js";
+import {
+  checkDrive,
+  isLive,
+  noteWholes,
+  type Owning,
+  putRoot,
+  tellWholes,
+  type WholeChange,
+} from "../owner/lifetime.js";
 import type { Draft, EngineParts } from "../owner-queue.js";
 import { putTo } from "../write-set.js";
 import { checkCells } from "./check-cells.js";
@@ -28,11 +34,7 @@ export interface ImportOptions {
   readonly from?: string;
   /** Written by the reference implementation, where overwriting a file does not change its time. */
   readonly source?: "reference";
-  /** How far in the future times may lie, in ms. */
-  readonly futureSkewMs?: number;
 }
-
-const DEFAULT_SKEW_MS = 600_000;
 
 /**
  * Imports files of cells, all or nothing. Arriving cells are stored and then checked one by one before any drive is
@@ -62,8 +64,9 @@ export async function importFiles(
   const chosen = await choose(found, options, { cells, accounts: await parts.keys.accounts(did) });
   const incoming: Incoming[] = [];
   for (const { name, root } of chosen) {
-    if (!isDriveName(name)) throw driveError("INVALID_PATH", "A drive that is imported has a name that is none");
-    incoming.push({ name, ...(await checkTree(root, { cells, put, limits: limitsFor(options, parts) })) });
+    checkDrive(name);
+    const { format } = parts.store;
+    incoming.push({ name, ...(await checkTree(root, { cells, put, limits: limitsFor(parts), format })) });
   }
   // Cells rewritten without metadata.
   await callStore(() => batch.flush());
@@ -142,11 +145,10 @@ async function choose(found: Found, { drive, from }: ImportOptions, choosing: Ch
   return [{ name: drive ?? one.name, root: one.root }];
 }
 
-function limitsFor({ futureSkewMs = DEFAULT_SKEW_MS }: ImportOptions, { limits, clock }: EngineParts): NodeLimits {
-  const { maxFileBytes, maxEntries, maxPathDepth, maxImportEntries, maxImportLogicalBytes } = limits;
-  const latestUtime = clock.nowMs() + futureSkewMs;
-  return { maxFileBytes, maxEntries, maxPathDepth, maxImportEntries, maxImportLogicalBytes, latestUtime };
-}
+const limitsFor = ({ limits, clock, futureSkewMs }: EngineParts): NodeLimits => ({
+  ...limits,
+  ...{ latestUtime: clock.nowMs(), futureSkewMs },
+});
 
 /** The changes of an import, one for each drive. */
 async function changesOf(draft: Draft, former: CadMap, names: ReadonlySet<string>): Promise<WholeChange[]> {
@@ -177,9 +179,7 @@ async function mergeAll(
     const [ours, theirs] = [draft.drives.get(name) ?? null, await draft.scope.open(ref)];
     const rules = { ties: "hash", importRule, settle: settleIn(draft) } as const;
     const root = ours === null ? theirs : await draft.scope.runSteps(mergeSteps(ours, theirs, rules));
-    const [used, limit] = [draft.drives.size, parts.limits.maxDrives];
-    if (ours === null && used >= limit) throw quotaExceeded(name, { used, limit, requested: 1, unit: "drives" });
-    if (ours === null || !isSameValue(root, ours)) draft.drives = draft.drives.with(name, root);
+    if (ours === null || !isSameValue(root, ours)) putRoot(draft, name, { root, maxDrives: parts.limits.maxDrives });
     isAllNew &&= ours === null;
     newBytes += extent.bytes;
   }

@@ -6,19 +6,20 @@ import { cellOf } from "../../cad3/encoding/cell.js";
 import { lazyRef } from "../../cad3/open.js";
 import type { Value } from "../../cad3/value.js";
 import { createDrive, deleteDrive, isDeletedDrive } from "../../dlfs/lifetime.js";
-import { isDriveName } from "../../dlfs/name.js";
+import { isDriveName, isNewDriveName } from "../../dlfs/name.js";
 import { directoryOf } from "../../dlfs/node.js";
 import { driveError } from "../../error.js";
-import type { CellScope } from "../cells.js";
-import { loadIndex } from "../content/tree-read.js";
 import { quotaExceeded } from "../fault.js";
 import type { LogTicket } from "../log/entry.js";
 import type { Draft, EngineParts, OwnerQueue } from "../owner-queue.js";
 
 /** @throws INVALID_PATH */
 export function checkDrive(drive: string): void {
-  if (!isDriveName(drive)) throw driveError("INVALID_PATH", `Invalid drive name '${escapeText(drive)}'`);
+  if (!isDriveName(drive)) throw invalidName(drive, "1 to 128 bytes, without '/', '\\' and control characters");
 }
+
+const invalidName = (drive: string, rules: string): Error =>
+  driveError("INVALID_PATH", `Invalid drive name '${escapeText(drive)}': ${rules}`);
 
 /** Whether a drive exists: neither deleted nor nil. Synchronous, to be run by the scope. */
 export const isLive = (root: Value | undefined): root is NonNullable<Value> =>
@@ -36,7 +37,7 @@ export async function createOne(drive: string, { queue, parts, maker }: Owning):
   const noted = await queue.change(drive, async (draft) => {
     const previous = draft.drives.get(drive) ?? null;
     if (await draft.scope.run(() => isLive(previous))) return undefined;
-    const root = await createdRoot(previous ?? undefined, draft);
+    const root = await draft.scope.run(() => createDrive(previous, draft));
     putRoot(draft, drive, { root, maxDrives: parts.limits.maxDrives });
     return noteWholes(draft, maker, [{ drive, before: undefined, after: root }]);
   });
@@ -50,39 +51,21 @@ export async function deleteOne(drive: string, { queue, maker }: Owning): Promis
   const noted = await queue.change(drive, async (draft) => {
     const previous = draft.drives.get(drive) ?? null;
     if (!(await draft.scope.run(() => isLive(previous)))) return undefined;
-    draft.drives = draft.drives.with(drive, await deletedRoot(previous, draft));
+    draft.drives = draft.drives.with(drive, await draft.scope.run(() => deleteDrive(previous, draft)));
     return noteWholes(draft, maker, [{ drive, before: previous, after: undefined }]);
   });
   tellWholes(maker, noted);
   return noted !== undefined;
 }
 
+/** @throws QUOTA_EXCEEDED, INVALID_PATH for a drive that there has never been */
 export function putRoot(draft: Draft, drive: string, { root, maxDrives }: { root: Value; maxDrives: number }): void {
   const used = draft.drives.size;
-  if (draft.drives.get(drive) === undefined && used >= maxDrives) {
-    throw quotaExceeded(drive, { used, limit: maxDrives, requested: 1, unit: "drives" });
+  if (draft.drives.get(drive) === undefined) {
+    if (!isNewDriveName(drive)) throw invalidName(drive, "a new one has no ':', and no white space at its ends");
+    if (used >= maxDrives) throw quotaExceeded(drive, { used, limit: maxDrives, requested: 1, unit: "drives" });
   }
   draft.drives = draft.drives.with(drive, root);
-}
-
-type Ground = Pick<Draft, "scope" | "at">;
-
-/** The root of a drive that does not exist. @param deleted root of a deleted drive; `undefined`: there was none */
-export async function createdRoot(deleted: Value | undefined, { scope, at }: Ground): Promise<Value> {
-  if (deleted === undefined) return createDrive(null, { at });
-  await loadRoot(deleted, scope);
-  return scope.run(() => createDrive(deleted, { at }));
-}
-
-export async function deletedRoot(root: Value, { scope, at }: Ground): Promise<Value> {
-  await loadRoot(root, scope);
-  return scope.run(() => deleteDrive(root, { at }));
-}
-
-/** Loads everything directly below a root, for traversal. */
-async function loadRoot(root: Value, scope: CellScope): Promise<void> {
-  const { entries } = await scope.run(() => directoryOf(root));
-  await loadIndex(entries, scope);
 }
 
 /** A drive with its roots before and after a change; `undefined`: there is no drive. */

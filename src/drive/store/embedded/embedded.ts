@@ -15,12 +15,14 @@ import type {
   KeyRecords,
   Pin,
   RootRecord,
+  StoreFormat,
   TakeCell,
 } from "../cell-store.js";
 import { checkOpen, checkOwner, checkRoot, storeFull, storeUnavailable } from "../checks.js";
 import { createLiveBatches, createPins, type LiveBatches } from "../live-batches.js";
 import {
   createEmbeddedKeys,
+  formatOf,
   logKey,
   logOf,
   nextNumber,
@@ -119,6 +121,7 @@ async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
 }
 
 class EmbeddedStore implements CellStore {
+  format: StoreFormat;
   readonly keys: KeyRecords;
   readonly #parts: Parts;
   readonly #committer: Committer;
@@ -129,6 +132,7 @@ class EmbeddedStore implements CellStore {
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.format = formatOf(parts.tables);
     this.#committer = new Committer(parts.tables, parts.packs);
     this.#batches = createLiveBatches(parts.now);
     const commit = <T>(job: () => T): Promise<T> => this.#run(() => this.#committer.run(job));
@@ -243,7 +247,11 @@ class EmbeddedStore implements CellStore {
   }
 
   upgrade(): Promise<FormatChange> {
-    return this.#run(async () => upgradeTables(this.#parts.tables));
+    return this.#run(async () => {
+      const change = upgradeTables(this.#parts.tables);
+      this.format = change.to;
+      return change;
+    });
   }
 
   async close(): Promise<void> {

@@ -1,13 +1,14 @@
 // Checks that venues can share a bucket: conditional puts work, and a record in it says that all venues use them.
 
 import { randomBytes } from "node:crypto";
+import { type FormatChange, NEWEST_FORMAT, type StoreFormat } from "../cell-store.js";
 import { storeUnavailable } from "../checks.js";
 import type { PutIfResult, S3Client } from "./client/s3-client.js";
 import { MAX_ROOT_OBJECT_BYTES, type RootObject, rootKey, SHARED_NAME, singleRootId } from "./roots/root-object.js";
 
-/** Tells venues of earlier versions, which know another way too, how the bucket is used. */
+/** Tells venues of other versions how the bucket is used, and of which format it is. */
 const MODE_KEY = "mode";
-const MODE = "conditional";
+const MODES: Readonly<Record<StoreFormat, string>> = { 1: "conditional", 2: "conditional 2" };
 const MAX_MODE_BYTES = 64;
 const RACERS = 4;
 const MAX_PROBES = 4;
@@ -18,24 +19,44 @@ export const PROBES = "writers/";
 export const newProbeKey = (): string => `${PROBES}${randomBytes(16).toString("hex")}`;
 
 /** @throws STORE_UNAVAILABLE where venues could not share the bucket, or share it in another way */
-export async function checkMode(client: S3Client): Promise<void> {
-  const isNew = !(await hasMode(client));
+export async function checkMode(client: S3Client): Promise<StoreFormat> {
+  const found = await readMode(client);
   if (!(await probeConditional(client)))
     throw storeUnavailable(
       "the object storage does not keep the conditions of puts (If-Match, If-None-Match: *), without which venues overwrite each other's changes: use one that does, and reach the object storage without what ignores them",
     );
-  if (!isNew) return;
-  await client.putIf(MODE_KEY, Buffer.from(`${MODE}\n`), null);
-  if (!(await hasMode(client))) throw storeUnavailable("the object storage does not show at once what was put");
+  return (found ?? (await putMode(client, null))).format;
 }
 
-/** @returns false if the bucket has none */
-async function hasMode(client: S3Client): Promise<boolean> {
-  const text = (await client.get(MODE_KEY, MAX_MODE_BYTES))?.bytes.toString().trim();
+/** The caller has seen to it that no venue uses the bucket. */
+export async function upgradeMode(client: S3Client): Promise<FormatChange> {
+  const { format: from, etag } = (await readMode(client)) ?? (await putMode(client, null));
+  if (from === NEWEST_FORMAT) return { from, to: from };
+  return { from, to: (await putMode(client, etag)).format };
+}
+
+interface Mode {
+  readonly format: StoreFormat;
+  readonly etag: string;
+}
+
+async function putMode(client: S3Client, before: string | null): Promise<Mode> {
+  await client.putIf(MODE_KEY, Buffer.from(`${MODES[NEWEST_FORMAT]}\n`), before);
+  const mode = await readMode(client);
+  if (mode === undefined) throw storeUnavailable("the object storage does not show at once what was put");
+  return mode;
+}
+
+/** @returns `undefined` if the bucket has none */
+async function readMode(client: S3Client): Promise<Mode | undefined> {
+  const found = await client.get(MODE_KEY, MAX_MODE_BYTES);
+  if (found === undefined) return undefined;
+  const text = found.bytes.toString().trim();
   if (text === "merge") throw singleRootsFound();
-  if (text !== undefined && text !== MODE)
+  const format = ([1, 2] as const).find((one) => MODES[one] === text);
+  if (format === undefined)
     throw storeUnavailable("the bucket is used in a way that only a newer version knows: update this venue");
-  return text !== undefined;
+  return { format, etag: found.etag };
 }
 
 async function probeConditional(client: S3Client): Promise<boolean> {

@@ -8,14 +8,17 @@ import type {
   CellStore,
   CollectOptions,
   CollectReport,
+  FormatChange,
   KeyRecords,
   Pin,
   RootHint,
   RootRecord,
+  StoreFormat,
 } from "../cell-store.js";
 import { checkHash, checkOpen, checkOwner, checkRoot, storeUnavailable } from "../checks.js";
 import { createPins } from "../live-batches.js";
 import { type HashText, textOfHash } from "../mark.js";
+import { upgradeMode } from "./bucket-mode.js";
 import { createObjectKeys } from "./object-keys.js";
 import { createObjectBatch } from "./packs/batch.js";
 import { collectObjects, type ObjectCollectParts } from "./packs/collect.js";
@@ -27,10 +30,12 @@ export interface ObjectStoreParts
   extends Pick<ObjectCollectParts, "roots" | "source" | "uploads" | "swaps" | "client" | "cache" | "folder" | "now"> {
   readonly views: Views;
   readonly log: Log;
+  readonly format: StoreFormat;
 }
 
 /** The cell store in object storage, opened by `openObjectStore`. */
 export class ObjectStore implements CellStore {
+  format: StoreFormat;
   readonly keys: KeyRecords;
   readonly sharesRoots = true;
   readonly #parts: ObjectStoreParts;
@@ -42,6 +47,7 @@ export class ObjectStore implements CellStore {
 
   constructor(parts: ObjectStoreParts) {
     this.#parts = parts;
+    this.format = parts.format;
     const keys = createObjectKeys(parts.client);
     const open = (): void => checkOpen(this.#isOpen);
     this.keys = {
@@ -205,6 +211,14 @@ export class ObjectStore implements CellStore {
       pinned: () => this.#pins.roots(),
       isUsed: (packId) => views.has(packId) || this.#parts.uploads.has(packId),
     };
+  }
+
+  upgrade(): Promise<FormatChange> {
+    return this.#run(async () => {
+      const change = await upgradeMode(this.#parts.client);
+      this.format = change.to;
+      return change;
+    });
   }
 
   async close(): Promise<void> {

@@ -49,7 +49,6 @@ const STATUSES: Readonly<Record<string, Mapped>> = {
   IS_A_DIRECTORY: sameMapping(405),
   EXISTS_NOT_DIRECTORY: sameMapping(405),
   NOT_A_FILE: sameMapping(409),
-  NAME_CLASH: sameMapping(409),
   HARD_LINKED: sameMapping(409),
   CAPABILITY_DENIED: sameMapping(403, "D:need-privileges"),
   READ_ONLY_ROOT: sameMapping(403),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { Value } from "../../../../src/drive/cad3/value.js";
 import { dir, file, tombstone } from "../../../../src/drive/dlfs/node.js";
 
-const SHARED = "names of 32 bytes that clash ...";
+const SHARED = "names that share 32 bytes and more ";
 
 /** What random trees are made of. Times are few, so that ties come up. */
 export interface TreeKind {
@@ -21,7 +21,8 @@ export const STEADY: TreeKind = {
   files: ["a", "e\u0301", `f${"2".repeat(90)}`],
 };
 export const FREE: TreeKind = { any: ["a", "b", "\u{1f600}", `c${"3".repeat(90)}`] };
-export const CLASHING: TreeKind = { any: ["a", `${SHARED}1`, `${SHARED}2`, `${SHARED}\uffff`, `${SHARED}\u{1f600}`] };
+/** Names that share 32 bytes; among them the longest. */
+export const LONG: TreeKind = { any: ["a", SHARED, `${SHARED}1`, SHARED.padEnd(254, "x"), SHARED.padEnd(255, "x")] };
 
 const utime = fc.nat({ max: 6 });
 const content = fc.constantFrom("", "x", "y", "z", "long content ".repeat(12)).map((text) => Buffer.from(text));

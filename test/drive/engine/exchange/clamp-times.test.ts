@@ -56,11 +56,11 @@ test("a drive changed under a wrong clock is repaired: signed anew, and others t
   clock.now = START + DAY;
   await expect(importAt(clock.now, await exported())).rejects.toMatchObject({ code: "FUTURE_TIME" });
   expect(await owner.clampTimes("sound")).toEqual(new Map());
-  // The file, its folder, the tombstone, the root; of the deleted drive its root and mark.
+  // The file, its folder, the tombstone, the root; of the deleted drive what stands for it.
   expect(await owner.clampTimes()).toEqual(
     new Map([
       ["notes", 4],
-      ["brief", 2],
+      ["brief", 1],
     ]),
   );
   expect(await owner.list()).toEqual(["notes", "sound"]);

@@ -46,8 +46,8 @@ const nested = (side: string, entries: number): Node =>
     5,
   );
 
-/** Names that begin alike beyond what counts of them, so that one of each two goes to another name. */
-const clashing = (side: string, entries: number): Node =>
+/** Names that share 32 bytes and more, and a root that is a cell of its own. */
+const alike = (side: string, entries: number): Node =>
   dir(
     Array.from({ length: entries }, (_, place) => [
       `${String(place).padStart(32, "0")}-${side}`,
@@ -86,7 +86,7 @@ async function topOf(engine: TestEngine): Promise<Uint8Array> {
 test.each([
   { what: "one directory", tree: flat },
   { what: "directories that both have", tree: nested },
-  { what: "names that clash", tree: clashing },
+  { what: "names that begin alike", tree: alike },
 ])("an import into a drive that exists works on few cells before others run: $what", async ({ tree }) => {
   const { store, tap } = tapped(createMemoryStore());
   // Cells that the engine keeps are not seen by the store.

@@ -201,7 +201,7 @@ describe("an import", () => {
     ["one with a changed chunk", flipped(good, good.length - 100), "MISSING_CELL"],
     ["entries and data", toMultiCell([dir([], 1), new Uint8Array(), null, 5]), "BAD_FORMAT"],
     ["a bad name", toMultiCell(dir([["..", file(new Uint8Array(), 5)]], 5)), "INVALID_PATH"],
-    ["a stamp from the future", toMultiCell(dir([["a", file(new Uint8Array(), 700_000)]], 700_000)), "FUTURE_TIME"],
+    ["a stamp from the future", toMultiCell(dir([["a", file(new Uint8Array(), 31_001)]], 31_001)), "FUTURE_TIME"],
     ["a changed signature", flipped(signed(map([["d", tree("a", "x")]])), 60), "BAD_FORMAT"],
     ["a wrong part of a blob", wrongPart(), "BAD_FORMAT"],
     ["a file over the limit", toMultiCell(dir([["a", file(new Uint8Array(200_001), 5)]], 5)), "TOO_LARGE"],

@@ -50,6 +50,26 @@ describe("a bucket of an earlier version", () => {
     expect(await isWhole(other)).toBe(true);
   });
 
+  test("takes no names that share 32 bytes until it is raised, and is refused by versions before then", async () => {
+    fill("conditional");
+    const [one, far] = [await bucket.venue(), await bucket.venue()];
+    const [near, nearer] = ["1", "2"].map((end) => `${"a name of which only the first 3"}${end}`);
+    const put = ({ engine }: Venue, name = "") =>
+      engine.owner(ALICE).change("notes", (drive) => drive.writeFile([name], Buffer.from("x")));
+    await put(one, near);
+    await expect(put(far, nearer)).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+    const modeIn = () => bucket.fake.objects.get("mode")?.bytes.toString();
+    expect([one.store.format, modeIn()]).toEqual([1, "conditional\n"]);
+    expect(await one.store.upgrade()).toEqual({ from: 1, to: 2 });
+    expect(await far.store.upgrade()).toEqual({ from: 2, to: 2 });
+    // Versions before take any other text for that of a newer one.
+    expect(modeIn()).toBe("conditional 2\n");
+    await put(one, nearer);
+    const other = await bucket.venue();
+    expect(await namesIn(other, [])).toEqual([near, nearer, "a.bin", "b.txt", "log"]);
+    expect(await isWhole(other)).toBe(true);
+  });
+
   test("that had a root for each venue is read where one root includes them all, and they go with a collection", async () => {
     fill("merged");
     expect(bucket.rootNames()).toHaveLength(3);

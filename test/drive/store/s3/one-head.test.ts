@@ -21,15 +21,15 @@ describe("the way a bucket is used", () => {
 
   test("is said by the first venue, and is what all others do", async () => {
     await bucket.venue();
-    expect(modeIn()).toBe("conditional\n");
+    expect(modeIn()).toBe("conditional 2\n");
     await append(await bucket.venue(), "1");
-    expect(modeIn()).toBe("conditional\n");
+    expect(modeIn()).toBe("conditional 2\n");
     expect(bucket.rootNames()).toEqual([SHARED_NAME]);
   });
 
   test("is said once, though many open it at the same time", async () => {
     await Promise.all(Array.from({ length: 4 }, () => bucket.venue()));
-    expect(modeIn()).toBe("conditional\n");
+    expect(modeIn()).toBe("conditional 2\n");
     expect(bucket.fake.requests.filter(({ method, key }) => method === "PUT" && key === "mode").length).toBeGreaterThan(
       0,
     );
@@ -40,7 +40,7 @@ describe("the way a bucket is used", () => {
     bucket.fake.isConditional = false;
     const message = expect.stringContaining("reach the object storage without what ignores them");
     await expect(bucket.open()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", message });
-    expect(modeIn()).toBe("conditional\n");
+    expect(modeIn()).toBe("conditional 2\n");
   });
 
   test("is not guessed where it is one of a newer version", async () => {

@@ -14,7 +14,7 @@ const TABLE: readonly [number, number, string | undefined, readonly ErrorCode[]]
   [404, 404, undefined, ["NOT_FOUND", "UNKNOWN_ROOT", "DANGLING_SYMLINK"]],
   [404, 409, undefined, ["NOT_A_DIRECTORY", "PARENT_MISSING"]],
   [405, 405, undefined, ["IS_A_DIRECTORY", "EXISTS_NOT_DIRECTORY"]],
-  [409, 409, undefined, ["NOT_A_FILE", "NAME_CLASH", "HARD_LINKED"]],
+  [409, 409, undefined, ["NOT_A_FILE", "HARD_LINKED"]],
   [403, 403, "<D:need-privileges/>", ["CAPABILITY_DENIED"]],
   [403, 403, undefined, ["READ_ONLY_ROOT", "DENIED_BY_POLICY", "SYMLINK_ESCAPE", "OTHER_DEVICE", "PERMISSION_DENIED"]],
   [403, 403, undefined, ["ROOT_DELETE", "NOT_SUPPORTED"]],
