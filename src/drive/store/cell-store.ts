@@ -47,7 +47,7 @@ export interface CellStore {
   readonly format: StoreFormat;
   /**
    * Raises the format to the newest one. Nobody else may have the store open.
-   * @throws STORE_UNAVAILABLE where another process is found to have it
+   * @throws BUSY where another process is found to have it
    */
   upgrade(): Promise<FormatChange>;
   readonly keys: KeyRecords;

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { adapterError } from "../../core/errors/errors.js";
 import { openShared, openTable, type SharedDatabase, type Table } from "../../database/shared-database.js";
 import { mayRun, ownToken } from "../../process/identity.js";
 import {
@@ -164,12 +165,15 @@ export function* rows(table: Table): Generator<{ key: Buffer; value: Buffer }> {
   }
 }
 
-/** @throws STORE_UNAVAILABLE if another process has a store that would be raised */
+/** @throws BUSY if another process has a store that would be raised */
 export function upgradeTables(tables: Tables): FormatChange {
   return tables.env.transactionSync(() => {
     const from = formatOf(tables);
     if (from < NEWEST_FORMAT && isUsedByOthers(tables))
-      throw storeUnavailable("a venue is using it. Stop all venues, then upgrade it");
+      throw adapterError(
+        "BUSY",
+        "Another process has the store of the drives open. Stop all venues that use it, then upgrade it",
+      );
     setFormat(tables.meta, NEWEST_FORMAT);
     return { from, to: NEWEST_FORMAT };
   });

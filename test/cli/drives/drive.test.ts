@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { dir, file, map, sign, toMultiCell } from "../../../src/drive/index.js";
+import { layOutEarlier } from "../../drive/store/earlier-store.js";
 import { runHere } from "../in-process.js";
 import { cleanUp, type Finished, makeFolder, serve } from "../process.js";
 
@@ -89,9 +90,28 @@ describe("a user who leaves", () => {
 
   test("has a store whose format is told, and raised by command alone", async () => {
     expect(await ok(here.drive("upgrade"))).toBe(
-      "The store of the drives has format 1, the newest that this version knows\n",
+      "The store of the drives has format 2, the newest that this version knows\n",
     );
-    expect(JSON.parse(await ok(here.drive("upgrade", "--json")))).toEqual({ from: 1, to: 1 });
+    expect(JSON.parse(await ok(here.drive("upgrade", "--json")))).toEqual({ from: 2, to: 2 });
+  });
+
+  test("of an earlier version has a store that is raised once no venue uses it", async () => {
+    const old = makePlace("03");
+    layOutEarlier(join(old.folder, "drives"));
+    const served = await serve(["--config", "venue.json5"], { cwd: old.folder, tmp: old.folder });
+    try {
+      const busy = await old.drive("upgrade");
+      expect(busy).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining("Stop all venues that use it, then upgrade it"),
+      });
+    } finally {
+      await served.stop();
+    }
+    expect(await ok(old.drive("upgrade"))).toBe(
+      "The store of the drives has format 2 now, instead of 1. Older versions can no longer read it\n",
+    );
+    expect(JSON.parse(await ok(old.drive("upgrade", "--json")))).toEqual({ from: 2, to: 2 });
   });
 
   test("never overwrites, and leaves nothing half made", async () => {

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { gunzipSync } from "node:zlib";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { encode } from "../../../src/drive/cad3/encoding/cell.js";
 import { toMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
@@ -14,6 +13,7 @@ import { openTables, packRow, uintBytes } from "../../../src/drive/store/tables.
 import { ownToken } from "../../../src/process/identity.js";
 import { ALICE, openEngine, type TestEngine } from "../engine/engines.js";
 import { compile } from "./compiled.js";
+import { layOutEarlier } from "./earlier-store.js";
 
 const SHARED = "a name of which only the first 3";
 const FORMAT = Buffer.from("format");
@@ -22,15 +22,6 @@ let path: string;
 let store: CellStore;
 let engine: TestEngine;
 
-/** Writes the files of a store that the version before this format has made. */
-function layOut(): void {
-  const text = readFileSync(new URL("earlier/format-1.json", import.meta.url), "utf8");
-  for (const [name, content] of Object.entries<string>(JSON.parse(text))) {
-    mkdirSync(dirname(join(path, name)), { recursive: true });
-    writeFileSync(join(path, name), gunzipSync(Buffer.from(content, "base64")));
-  }
-}
-
 async function open(): Promise<void> {
   store = await openEmbeddedStore({ path, flush: false });
   engine = openEngine({ store });
@@ -38,7 +29,7 @@ async function open(): Promise<void> {
 
 beforeEach(async () => {
   path = mkdtempSync(join(tmpdir(), "vf-store-"));
-  layOut();
+  layOutEarlier(path);
   await open();
 });
 afterEach(async () => {
@@ -140,7 +131,7 @@ describe("a store of the version before", () => {
     const child = spawn(process.execPath, [compiled.file("test/drive/store/reader-child.ts"), path]);
     try {
       await once(child.stdout, "data");
-      const busy = { code: "STORE_UNAVAILABLE", message: expect.stringContaining("Stop all venues") };
+      const busy = { code: "BUSY", message: expect.stringContaining("Stop all venues") };
       await expect(store.upgrade()).rejects.toMatchObject(busy);
       expect([store.format, await writtenFormat()]).toEqual([1, "1"]);
       child.stdin.end("end\n");
@@ -158,7 +149,7 @@ test("nothing is raised while a process of another container writes, and what a 
   const writtenBy = (writer: string) =>
     tables.packs.putSync(uintBytes(9).subarray(2), packRow({ isSealed: false, length: 0, writer }));
   writtenBy(ownToken().replace(/^(\S+) \S+/, "$1 other"));
-  await expect(store.upgrade()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  await expect(store.upgrade()).rejects.toMatchObject({ code: "BUSY" });
   writtenBy(ownToken().replace(/ \d+ (\d*)$/, " 999999999 $1"));
   expect(await store.upgrade()).toEqual({ from: 1, to: 2 });
   await tables.env.close();
