@@ -64,7 +64,6 @@ function watched(store: CellStore): { store: CellStore; watch(): Watch } {
     collect: (options) => store.collect(options),
     keys: store.keys,
     format: store.format,
-    upgrade: () => store.upgrade(),
     close: () => store.close(),
   };
   const watch = (): Watch => {

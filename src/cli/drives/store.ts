@@ -133,7 +133,8 @@ export async function collectDrives(
 
 /** `venue-files drive upgrade`: raises the format of the store. */
 export async function upgradeDrives(json: boolean, { drives, context }: DriveWork): Promise<number> {
-  const { from, to } = await drives.store.upgrade();
+  const { format } = drives.store;
+  const { from, to } = (await drives.store.upgrade?.()) ?? { from: format, to: format };
   const text =
     from === to
       ? `The store of the drives has format ${to}, the newest that this version knows`

@@ -16,7 +16,7 @@ import {
   type Utime,
   viewOf,
 } from "./node.js";
-import { entryAt, notFound, replaceAt, stampFor, type TreePath, walk } from "./tree-path.js";
+import { entryAt, notFound, replaceAt, stampFor, walk } from "./tree-path.js";
 
 /** One change to a tree. */
 export interface TreeChange {
@@ -31,8 +31,7 @@ export interface TreeChange {
 }
 
 interface Slot {
-  readonly path: TreePath;
-  readonly name: string;
+  readonly parent: Directory;
   /** The existing node, possibly a tombstone. */
   readonly held: NodeView | undefined;
   /** The existing node; `undefined` if there is none or only a tombstone. */
@@ -56,20 +55,16 @@ export function applyOp(root: Value, change: TreeChange): Node {
   const name = names.pop();
   if (name === undefined) throw rootFault(change);
   const path = walk(root, names);
-  const slot = slotFor(path, name);
+  const held = entryAt(path.parent, name);
+  const slot: Slot = { parent: path.parent, held, live: held?.kind === "tombstone" ? undefined : held };
   const make = change.op === "delete" ? deletion(change, slot) : addition(change, slot, limits);
-  const stamp = stampFor(path, change.at, slot.held);
+  const stamp = stampFor(path, change.at, held);
   return replaceAt(path, [name, make(stamp)], stamp);
 }
 
 function rootFault({ op, path }: TreeChange): Error {
   if (op === "delete") return invalidPath(path, "the root cannot be deleted");
   return op === "mkdir" || op === "create" ? alreadyExists(path) : isDirectory(path);
-}
-
-function slotFor(path: TreePath, name: string): Slot {
-  const held = entryAt(path.parent, name);
-  return { path, name, held, live: held?.kind === "tombstone" ? undefined : held };
 }
 
 function deletion({ path }: TreeChange, { live }: Slot): (stamp: bigint) => Node {
@@ -92,7 +87,7 @@ function addition(change: TreeChange, slot: Slot, limits: TreeLimits): (stamp: b
   } else if (slot.live?.kind === "directory") {
     throw isDirectory(path);
   }
-  if (slot.held === undefined && slot.path.parent.entries.size >= limits.maxEntries) {
+  if (slot.held === undefined && slot.parent.entries.size >= limits.maxEntries) {
     throw driveError("LIMIT", `Too many entries in a directory: limit ${limits.maxEntries}`);
   }
   if (op === "mkdir") return (stamp) => dir([], stamp);

@@ -31,8 +31,6 @@ const DEFAULT_NODE_LIMITS: NodeLimits = {
   futureSkewMs: 0,
 };
 
-type TimeLimits = Pick<NodeLimits, "latestUtime" | "futureSkewMs">;
-
 /** Totals of a node and everything below it. */
 export interface Extent {
   readonly entries: number;
@@ -94,9 +92,8 @@ export function checkName(key: IndexKey): void {
 }
 
 /** @throws BAD_FORMAT, FUTURE_TIME */
-export function checkTime({ utime }: Pick<NodeView, "utime">, limits: TimeLimits): void {
+export function checkTime({ utime }: Pick<NodeView, "utime">, { latestUtime, futureSkewMs }: NodeLimits): void {
   if (utime < 0n || utime > LAST_TIME) throw notANode("a time is from 0 to 2^63 - 1");
-  const { latestUtime, futureSkewMs } = limits;
   const ahead = utime - BigInt(latestUtime);
   if (ahead <= futureSkewMs) return;
   const [seconds, allowed] = [(ahead + 999n) / 1000n, futureSkewMs / 1000];

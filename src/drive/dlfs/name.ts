@@ -40,12 +40,14 @@ export const isNewDriveName = (name: string): boolean => !name.includes(":") && 
  */
 export function parseNames(path: string, maxDepth = MAX_PATH_DEPTH): string[] {
   const names = path.split("/").filter((name) => name !== "");
-  if (names.length > maxDepth) throw invalidPath(path, "too deep");
-  for (const name of names) {
-    const fault = nameFault(name);
-    if (fault !== undefined) throw invalidPath(path, fault);
-  }
+  checkNames(names, maxDepth);
   return names;
+}
+
+/** @throws INVALID_PATH */
+export function checkNames(path: readonly string[], maxDepth: number): void {
+  const fault = path.length > maxDepth ? "too deep" : path.map(nameFault).find((one) => one !== undefined);
+  if (fault !== undefined) throw invalidPath(path.join("/"), fault);
 }
 
 export const invalidPath = (path: string, fault: string): Error =>

@@ -2,7 +2,8 @@
 
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { ParsedCell } from "../cad3/encoding/parsed.js";
-import { type CellBatch, type CellStore, NEWEST_FORMAT } from "../store/cell-store.js";
+import type { CellBatch, CellStore } from "../store/cell-store.js";
+import { NEWEST_FORMAT } from "../store/checks.js";
 import { callStore, createTurn, type Overlay, unreachable } from "./cells.js";
 import type { PutCell } from "./content/blob-writer.js";
 import { storeTooOld } from "./fault.js";

@@ -44,12 +44,10 @@ export interface CellStore {
   pin(owner: string): Promise<Pin>;
   /** Removes cells that no root needs. Concurrent collections are harmless; an interrupted one can be restarted. */
   collect(options: CollectOptions): Promise<CollectReport>;
-  readonly format: StoreFormat;
-  /**
-   * Raises the format to the newest one. Nobody else may have the store open.
-   * @throws BUSY where another process is found to have it
-   */
-  upgrade(): Promise<FormatChange>;
+  /** As it was when the store was opened. 1: in its directories names differ in their first 32 bytes, as older versions want it. */
+  readonly format: number;
+  /** Raises the format to the newest one; absent where there is only one. @throws BUSY if another process has the store */
+  upgrade?(): Promise<FormatChange>;
   readonly keys: KeyRecords;
   /** Drops batches that were not flushed. */
   close(): Promise<void>;
@@ -58,15 +56,10 @@ export interface CellStore {
 /** @param at which of the cells that were asked for */
 export type TakeCell = (at: number, bytes: Uint8Array) => void;
 
-/** What a store may hold. 1: trees that older versions read, in whose directories names differ in their first 32 bytes. */
-export type StoreFormat = 1 | 2;
-
-export const NEWEST_FORMAT = 2;
-
 /** Formats of a store, before and after; equal if it was of the newest one already. */
 export interface FormatChange {
-  readonly from: StoreFormat;
-  readonly to: StoreFormat;
+  readonly from: number;
+  readonly to: number;
 }
 
 /** The cells of one change, in the order in which they will be read. Ended by `commit`, or simply abandoned. */

@@ -40,6 +40,8 @@ export function checkOpen(isOpen: boolean): void {
   if (!isOpen) throw storeUnavailable("it is closed");
 }
 
+export const NEWEST_FORMAT = 2;
+
 /** @param why reason for the operator; contains no paths, keys or hashes */
 export const storeUnavailable = (why: string): FileAdapterError =>
   adapterError("STORE_UNAVAILABLE", `Drive store cannot be used: ${why}`);

@@ -1,19 +1,26 @@
 // The in-memory store.
 
 import { sameBytes } from "../cad3/ref.js";
-import {
-  type CellBatch,
-  type CellStore,
-  type CollectOptions,
-  type CollectReport,
-  type FormatChange,
-  type KeyRecord,
-  type KeyRecords,
-  NEWEST_FORMAT,
-  type Pin,
-  type RootRecord,
+import type {
+  CellBatch,
+  CellStore,
+  CollectOptions,
+  CollectReport,
+  KeyRecord,
+  KeyRecords,
+  Pin,
+  RootRecord,
 } from "./cell-store.js";
-import { checkCell, checkHash, checkKeyRecord, checkOpen, checkOwner, checkRoot, storeUnavailable } from "./checks.js";
+import {
+  checkCell,
+  checkHash,
+  checkKeyRecord,
+  checkOpen,
+  checkOwner,
+  checkRoot,
+  NEWEST_FORMAT,
+  storeUnavailable,
+} from "./checks.js";
 import { createLiveBatches, createPins, type LiveBatches, type Pins } from "./live-batches.js";
 import { type HashText, isLeafBlob, logsOf, markTrees, textOfHash } from "./mark.js";
 
@@ -153,10 +160,6 @@ class MemoryStore implements CellStore {
   async collect(options: CollectOptions): Promise<CollectReport> {
     checkOpen(this.#isOpen);
     return collectMemory(this.#memory, options);
-  }
-
-  async upgrade(): Promise<FormatChange> {
-    return { from: NEWEST_FORMAT, to: NEWEST_FORMAT };
   }
 
   async close(): Promise<void> {

@@ -5,16 +5,8 @@ import { join } from "node:path";
 import { adapterError } from "../../core/errors/errors.js";
 import { openShared, openTable, type SharedDatabase, type Table } from "../../database/shared-database.js";
 import { mayRun, ownToken } from "../../process/identity.js";
-import {
-  type FormatChange,
-  type KeyRecord,
-  type KeyRecords,
-  NEWEST_FORMAT,
-  type RootHint,
-  type RootRecord,
-  type StoreFormat,
-} from "./cell-store.js";
-import { checkKeyRecord, storeUnavailable } from "./checks.js";
+import type { FormatChange, KeyRecord, KeyRecords, RootHint, RootRecord } from "./cell-store.js";
+import { checkKeyRecord, NEWEST_FORMAT, storeUnavailable } from "./checks.js";
 import { checkIndex, markOpen } from "./embedded/index-state.js";
 
 /** The tables of an embedded store. Numbers are big-endian, so that rows sort by time and number. */
@@ -51,7 +43,7 @@ export function openTables(folder: string, flush: boolean): Tables {
   meta.get(FORMAT);
   const version = env.transactionSync(() => {
     if (meta.get(FORMAT) === undefined) setFormat(meta, NEWEST_FORMAT);
-    return Number(meta.get(FORMAT));
+    return formatOf(meta);
   });
   if (version > NEWEST_FORMAT) {
     void env.close();
@@ -61,10 +53,10 @@ export function openTables(folder: string, flush: boolean): Tables {
   return { env, cells, chunks, roots, retired: table("retired"), keys: table("keys"), packs: table("packs"), meta };
 }
 
-export const formatOf = ({ meta }: Pick<Tables, "meta">): StoreFormat => (Number(meta.get(FORMAT)) === 1 ? 1 : 2);
+export const formatOf = (meta: Table): number => Number(meta.get(FORMAT));
 
 /** Only inside a transaction. */
-const setFormat = (meta: Table, version: StoreFormat): void => void meta.putSync(FORMAT, Buffer.from(String(version)));
+const setFormat = (meta: Table, version: number): void => void meta.putSync(FORMAT, Buffer.from(String(version)));
 
 /** The next number of a kind; only inside a transaction. */
 export function nextNumber(meta: Table, kind: "packs" | "versions"): number {
@@ -168,7 +160,7 @@ export function* rows(table: Table): Generator<{ key: Buffer; value: Buffer }> {
 /** @throws BUSY if another process has a store that would be raised */
 export function upgradeTables(tables: Tables): FormatChange {
   return tables.env.transactionSync(() => {
-    const from = formatOf(tables);
+    const from = formatOf(tables.meta);
     if (from < NEWEST_FORMAT && isUsedByOthers(tables))
       throw adapterError(
         "BUSY",

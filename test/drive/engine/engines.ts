@@ -91,7 +91,6 @@ export function tapped(store: CellStore): { store: CellStore; tap: Tap } {
     collect: (options) => store.collect(options),
     keys: store.keys,
     format: store.format,
-    upgrade: () => store.upgrade(),
     close: () => store.close(),
   };
   return { store: wrapped, tap };

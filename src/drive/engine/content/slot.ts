@@ -1,7 +1,7 @@
 // The place of a node in a directory of a drive, with the time of a change there. Synchronous, to be run by a scope.
 
 import type { Value } from "../../cad3/value.js";
-import { invalidPath, nameFault } from "../../dlfs/name.js";
+import { checkNames, invalidPath } from "../../dlfs/name.js";
 import { directoryNode, fileNode, type Node } from "../../dlfs/node.js";
 import { entryAt, replaceAt, stampFor, type TreePath, walk } from "../../dlfs/tree-path.js";
 import type { DriveLimits } from "../drives.js";
@@ -24,11 +24,7 @@ export function slotFor(
   path: readonly string[],
   { at, limits }: { readonly at: number; readonly limits: DriveLimits },
 ): Slot {
-  if (path.length > limits.maxPathDepth) throw invalidPath(path.join("/"), "too deep");
-  for (const part of path) {
-    const fault = nameFault(part);
-    if (fault !== undefined) throw invalidPath(path.join("/"), fault);
-  }
+  checkNames(path, limits.maxPathDepth);
   const name = path.at(-1);
   if (name === undefined) throw isADirectory(path);
   const above = walk(root, path.slice(0, -1));

@@ -19,7 +19,7 @@ import {
 import { DELETED_MARK } from "../../dlfs/name.js";
 import { notANode } from "../../dlfs/node.js";
 import { createLru } from "../../lru.js";
-import { NEWEST_FORMAT, type StoreFormat } from "../../store/cell-store.js";
+import { NEWEST_FORMAT } from "../../store/checks.js";
 import { checkOldDepth, type PutBytes } from "../write-set.js";
 import type { ImportCells } from "./stored-cells.js";
 
@@ -35,7 +35,7 @@ export interface TreeParts {
   readonly put: PutBytes;
   readonly limits: NodeLimits;
   /** Of the store. */
-  readonly format: StoreFormat;
+  readonly format: number;
 }
 
 interface Plain extends PlainTree {

@@ -15,7 +15,6 @@ import type {
   KeyRecords,
   Pin,
   RootRecord,
-  StoreFormat,
   TakeCell,
 } from "../cell-store.js";
 import { checkOpen, checkOwner, checkRoot, storeFull, storeUnavailable } from "../checks.js";
@@ -121,7 +120,7 @@ async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
 }
 
 class EmbeddedStore implements CellStore {
-  format: StoreFormat;
+  readonly format: number;
   readonly keys: KeyRecords;
   readonly #parts: Parts;
   readonly #committer: Committer;
@@ -132,7 +131,7 @@ class EmbeddedStore implements CellStore {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.format = formatOf(parts.tables);
+    this.format = formatOf(parts.tables.meta);
     this.#committer = new Committer(parts.tables, parts.packs);
     this.#batches = createLiveBatches(parts.now);
     const commit = <T>(job: () => T): Promise<T> => this.#run(() => this.#committer.run(job));
@@ -247,11 +246,7 @@ class EmbeddedStore implements CellStore {
   }
 
   upgrade(): Promise<FormatChange> {
-    return this.#run(async () => {
-      const change = upgradeTables(this.#parts.tables);
-      this.format = change.to;
-      return change;
-    });
+    return this.#run(async () => upgradeTables(this.#parts.tables));
   }
 
   async close(): Promise<void> {

@@ -1,14 +1,14 @@
 // Checks that venues can share a bucket: conditional puts work, and a record in it says that all venues use them.
 
 import { randomBytes } from "node:crypto";
-import { type FormatChange, NEWEST_FORMAT, type StoreFormat } from "../cell-store.js";
-import { storeUnavailable } from "../checks.js";
+import type { FormatChange } from "../cell-store.js";
+import { NEWEST_FORMAT, storeUnavailable } from "../checks.js";
 import type { PutIfResult, S3Client } from "./client/s3-client.js";
 import { MAX_ROOT_OBJECT_BYTES, type RootObject, rootKey, SHARED_NAME, singleRootId } from "./roots/root-object.js";
 
 /** Tells venues of other versions how the bucket is used, and of which format it is. */
 const MODE_KEY = "mode";
-const MODES: Readonly<Record<StoreFormat, string>> = { 1: "conditional", 2: "conditional 2" };
+const MODES: readonly (string | undefined)[] = [undefined, "conditional", "conditional 2"];
 const MAX_MODE_BYTES = 64;
 const RACERS = 4;
 const MAX_PROBES = 4;
@@ -19,7 +19,7 @@ export const PROBES = "writers/";
 export const newProbeKey = (): string => `${PROBES}${randomBytes(16).toString("hex")}`;
 
 /** @throws STORE_UNAVAILABLE where venues could not share the bucket, or share it in another way */
-export async function checkMode(client: S3Client): Promise<StoreFormat> {
+export async function checkMode(client: S3Client): Promise<number> {
   const found = await readMode(client);
   if (!(await probeConditional(client)))
     throw storeUnavailable(
@@ -30,13 +30,13 @@ export async function checkMode(client: S3Client): Promise<StoreFormat> {
 
 /** The caller has seen to it that no venue uses the bucket. */
 export async function upgradeMode(client: S3Client): Promise<FormatChange> {
-  const { format: from, etag } = (await readMode(client)) ?? (await putMode(client, null));
-  if (from === NEWEST_FORMAT) return { from, to: from };
-  return { from, to: (await putMode(client, etag)).format };
+  const before = (await readMode(client)) ?? { format: NEWEST_FORMAT, etag: null };
+  const { format: to } = before.format < NEWEST_FORMAT ? await putMode(client, before.etag) : before;
+  return { from: before.format, to };
 }
 
 interface Mode {
-  readonly format: StoreFormat;
+  readonly format: number;
   readonly etag: string;
 }
 
@@ -53,8 +53,8 @@ async function readMode(client: S3Client): Promise<Mode | undefined> {
   if (found === undefined) return undefined;
   const text = found.bytes.toString().trim();
   if (text === "merge") throw singleRootsFound();
-  const format = ([1, 2] as const).find((one) => MODES[one] === text);
-  if (format === undefined)
+  const format = MODES.indexOf(text);
+  if (format < 0)
     throw storeUnavailable("the bucket is used in a way that only a newer version knows: update this venue");
   return { format, etag: found.etag };
 }

@@ -13,7 +13,6 @@ import type {
   Pin,
   RootHint,
   RootRecord,
-  StoreFormat,
 } from "../cell-store.js";
 import { checkHash, checkOpen, checkOwner, checkRoot, storeUnavailable } from "../checks.js";
 import { createPins } from "../live-batches.js";
@@ -30,12 +29,12 @@ export interface ObjectStoreParts
   extends Pick<ObjectCollectParts, "roots" | "source" | "uploads" | "swaps" | "client" | "cache" | "folder" | "now"> {
   readonly views: Views;
   readonly log: Log;
-  readonly format: StoreFormat;
+  readonly format: number;
 }
 
 /** The cell store in object storage, opened by `openObjectStore`. */
 export class ObjectStore implements CellStore {
-  format: StoreFormat;
+  readonly format: number;
   readonly keys: KeyRecords;
   readonly sharesRoots = true;
   readonly #parts: ObjectStoreParts;
@@ -214,11 +213,7 @@ export class ObjectStore implements CellStore {
   }
 
   upgrade(): Promise<FormatChange> {
-    return this.#run(async () => {
-      const change = await upgradeMode(this.#parts.client);
-      this.format = change.to;
-      return change;
-    });
+    return this.#run(() => upgradeMode(this.#parts.client));
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { type Log, silentLog } from "../../../core/ports/log.js";
-import type { CellStore, StoreFormat } from "../cell-store.js";
+import type { CellStore } from "../cell-store.js";
 import { storeUnavailable } from "../checks.js";
 import { makeFolder } from "../embedded/make-folder.js";
 import { checkMode, newProbeKey, rootsIn } from "./bucket-mode.js";
@@ -59,18 +59,17 @@ export async function openObjectStore(options: ObjectStoreOptions): Promise<Cell
     const source = createPackSource({ client, cache, views });
     const uploads = createUploads({ client, source, views, atOnce: UPLOADS_AT_ONCE, now, log });
     const roots = createOwnerRoots(createRootReader({ client, cache, hasDigests }), views);
-    let format: StoreFormat;
     try {
       // Fails where an owner's root does not include one of a single venue.
       for await (const { owner, isShared } of rootsIn(client, "roots/")) if (!isShared) await roots.load(owner);
-      format = await checkMode(client);
+      const format = await checkMode(client);
+      const swaps = createRootSwap({ client, roots, uploads, now });
+      const parts = { client, uploads, now, log, roots, swaps, cache, views, source, folder: cachePath, format };
+      return new ObjectStore(parts);
     } catch (error) {
       await cache.close();
       throw error;
     }
-    const swaps = createRootSwap({ client, roots, uploads, now });
-    const parts = { client, uploads, now, log, roots, swaps, cache, views, source, folder: cachePath };
-    return new ObjectStore({ ...parts, format });
   });
 }
 
