@@ -162,9 +162,18 @@ describe("another file system mounted in a root", () => {
         }
         expect((await child.invoke("read", { path: "from-there" })).output).toMatchObject({ content: "other\n" });
         expect((await child.invoke("read", { path: "dir/from-here" })).output).toMatchObject({ content: INSIDE });
-        // A group of one change, too.
-        for (const patch of [ADDS_TWO, CHANGES_ONE]) {
-          expect(await child.invoke("patch", { patch })).toMatchObject({
+        // A group of one change, too; and where an earlier change decides what is there.
+        const made = [
+          { op: "write", path: "made", content: "x" },
+          { op: "move", path: "made", to: "made-again" },
+        ];
+        const later = [
+          { op: "delete", path: "dir/from-here" },
+          { op: "move", path: "dir/from-here", to: "moved" },
+        ];
+        const patches = [{ patch: ADDS_TWO }, { patch: CHANGES_ONE }];
+        for (const input of [...patches, ...later.map((change) => ({ changes: [...made, change] }))]) {
+          expect(await child.invoke("patch", input)).toMatchObject({
             code: "NOT_SUPPORTED",
             message: expect.stringContaining("Change the files there one at a time, with file:write"),
           });

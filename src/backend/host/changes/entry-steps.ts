@@ -60,6 +60,7 @@ export class RemoveStep implements Step {
     const { change } = this.#end;
     const object = yield* this.#end.current();
     if (object === undefined) return yield* this.#refuseMissing();
+    this.#ground.requireNear(change);
     const { recursive, version, expected } = this.#options;
     this.#checkType(change, object);
     checkVersion(change, object, version);

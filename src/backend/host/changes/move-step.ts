@@ -85,6 +85,7 @@ export class MoveStep implements Step {
     const { change, real } = this.#from;
     const object = yield* this.#from.current();
     if (object === undefined) throw notFound(change.access.place);
+    this.#ground.requireNear(change);
     this.#object = object;
     checkVersion(change, object, this.#options.version);
     const sha256 = yield* checkSource(change, object, this.#options);
