@@ -1,6 +1,7 @@
 import { chmodSync, linkSync, readFileSync, readlinkSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { Sys } from "../../src/jail/sys.js";
 import { contentSuite } from "./content/content-suite.js";
 import { failure, useGround } from "./ground.js";
 import { asNobody } from "./rights.js";
@@ -9,6 +10,9 @@ contentSuite("append");
 
 describe("file:append", () => {
   const ground = useGround();
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
 
   test("makes a file, then adds to its end", async () => {
     expect(await ground.run("append", { path: "a", content: "one\n" })).toMatchObject({ appended: 4, created: true });
@@ -30,6 +34,34 @@ describe("file:append", () => {
       created: false,
     });
     expect(ground.get("a/b/c").toString()).toBe("xy");
+  });
+
+  test("adds all of those that make the same directories at once", async () => {
+    const letters = [..."abcdefghijklmnop"];
+    const all = letters.map((content) => ground.run("append", { path: "n/e/w", content, parents: true }));
+    expect((await Promise.all(all)).filter(({ created }) => created)).toHaveLength(1);
+    expect([...ground.get("n/e/w").toString()].sort()).toEqual(letters);
+  });
+
+  test.each(["n/w", "n/e/w"])("adds to %s, which others make together with its directories", async (path) => {
+    const { mkdir } = Sys.prototype;
+    jest.spyOn(Sys.prototype, "mkdir").mockImplementation(function* (this: Sys, ...given) {
+      if (String(given[0]).endsWith("/n")) ground.put(path, "theirs ");
+      return yield* mkdir.apply(this, given);
+    });
+    expect(await ground.run("append", { path, content: "ours", parents: true })).toMatchObject({ created: false });
+    expect(ground.get(path).toString()).toBe("theirs ours");
+    expect(ground.staged()).toEqual([]);
+  });
+
+  test("makes no directory for what it refuses, nor where the file cannot be made", async () => {
+    const input = { path: "n/e/w", content: "x", parents: true };
+    expect(await ground.fail("append", { ...input, expectedSize: 7 })).toMatchObject({ code: "CONFLICT" });
+    jest.spyOn(Sys.prototype, "link").mockImplementation(function* () {
+      throw Object.assign(new Error("EIO"), { code: "EIO", syscall: "link" });
+    });
+    expect(await ground.fail("append", input)).toMatchObject({ code: "IO_ERROR" });
+    expect(ground.names()).toEqual([]);
   });
 
   test("adds to what a link leads to, and leaves the link", async () => {

@@ -74,14 +74,23 @@ describe("a root that asks about everything", () => {
   });
 
   test.each(CALLS)("%s %j asks once, and changes nothing", async (operation, input, actions) => {
-    const ask = jest.spyOn(ApprovalGate.prototype, "pass");
-    const hold = jest.spyOn(ApprovalGate.prototype, "passOrHold");
     const before = [state(), ground.names()];
+    const whenAsked: unknown[] = [];
+    const { pass, passOrHold } = ApprovalGate.prototype;
+    const ask = jest.spyOn(ApprovalGate.prototype, "pass").mockImplementation(function (this: ApprovalGate, ...given) {
+      whenAsked.push([state(), ground.names()]);
+      return pass.apply(this, given);
+    });
+    const hold = jest.spyOn(ApprovalGate.prototype, "passOrHold");
+    hold.mockImplementation(function (this: ApprovalGate, ...given) {
+      whenAsked.push([state(), ground.names()]);
+      return passOrHold.apply(this, given);
+    });
     const { code, data } = await ground.fail(operation, input, AGENT);
     expect([code, data["made"]]).toEqual(["APPROVAL_REQUIRED", undefined]);
     expect((data["effect"] as { action: string }[]).map(({ action }) => action)).toEqual(actions);
     expect(ask.mock.calls.length + hold.mock.calls.length).toBe(1);
-    expect([state(), ground.names()]).toEqual(before);
+    expect([...whenAsked, [state(), ground.names()]]).toEqual([before, before]);
     // A copy made in vain is removed behind the answer.
     const end = performance.now() + 10_000;
     while (ground.staged().length > 1 && performance.now() < end)

@@ -6,14 +6,14 @@ import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
 import { APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
-import { closeNow, errnoOf } from "../../../jail/sys.js";
+import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
 import { approveAppend, noteAppend, reportAppended } from "../history/append-note.js";
 import { commitKept } from "../history/note.js";
 import { readGrowing } from "../open.js";
 import { requireRoom, reserve, withReservation } from "../quota.js";
-import { type Change, checkFile, createParents, locate, lockTarget, type Reached, type Target } from "../target.js";
+import { type Change, checkFile, locate, lockTarget, type Reached, removeParents, type Target } from "../target.js";
 import { ALONE, makeNow } from "./alone.js";
 import { checkAppend, dataFor, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
 import { collect, writeAdded } from "./content.js";
@@ -32,6 +32,8 @@ const RACES = 20;
 /** An append that holds the lock of its target. */
 interface Addition {
   readonly name: string;
+  /** Directories above it that are still to be made. */
+  readonly parents: readonly string[];
   readonly data: Buffer;
   /** Maximum size of one write. */
   readonly writeBytes: number;
@@ -55,30 +57,48 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
   const data = yield* collect(change, yield* wait(body.borrow?.() ?? body.load()));
   change.access.scope.checkpoint();
   requireRoom(change, { bytes: data.length, files: target.old === undefined ? 1 : 0 });
-  // Others may use these directories at once: from here on neither a deadline nor a cancellation ends the call.
-  if (target.parents.length > 0) change.access.scope.commit();
-  yield* createParents(change, target.parents);
-  const turn = yield* lockTarget(change, target.name);
+  const wanted = { expected, expectedSize, data };
+  const writeBytes = body.borrow === undefined ? data.length : PART_WRITE_BYTES;
+  const addition = { data, writeBytes, checked: target.old, wanted, addedTo, whole };
+  const made = target.parents.length > 0 ? yield* appendLocked(change, addition, target) : "raced";
+  if (made !== "raced") return made;
+  const written = yield* appendLocked(change, addition, { ...target, parents: [] });
+  if (written === "raced") throw ioError(change.access.place, "EAGAIN");
+  return written;
+}
+
+/** @returns `raced`: others have made the missing directories, and the file in them; or too many have been in between */
+function* appendLocked(
+  change: Change,
+  given: Omit<Addition, "name" | "parents" | "guard">,
+  target: Target,
+): Io<Written | "raced"> {
+  const { name, parents } = target;
+  const { expected, expectedSize } = given.wanted;
+  // As for any change that makes directories, the lock is that of the first one.
+  const turn = yield* lockTarget(change, parents[0] ?? name);
   try {
     const isConditional = expected !== undefined || expectedSize !== undefined;
     return yield* runExclusively(change, isConditional, (guard) => {
-      const wanted = { expected, expectedSize, data };
-      const writeBytes = body.borrow === undefined ? data.length : PART_WRITE_BYTES;
-      const addition = { name: target.name, data, writeBytes, checked: target.old, wanted, guard, addedTo, whole };
+      const addition = { ...given, name, parents, guard };
+      if (parents.length > 0) return appendTo(change, undefined, addition);
       return appendNow(change, addition, { target, stale: turn.stale || isConditional });
     });
+  } catch (error) {
+    yield* quietly(removeParents(change));
+    throw error;
   } finally {
     turn.release();
   }
 }
 
-function* appendNow(change: Change, addition: Addition, at: { target: Target; stale: boolean }): Io<Written> {
+function* appendNow(change: Change, addition: Addition, at: { target: Target; stale: boolean }): Io<Written | "raced"> {
   for (let attempt = 1; attempt <= RACES; attempt++) {
     const stale = at.stale || attempt > 1;
     const written = yield* withCurrentEntry(change, { ...at, stale }, (old) => appendTo(change, old, addition));
     if (written !== "raced") return written;
   }
-  throw ioError(change.access.place, "EAGAIN");
+  return "raced";
 }
 
 function* appendTo(change: Change, old: Pinned | undefined, given: Addition): Io<Written | "raced"> {
@@ -164,16 +184,16 @@ function* appendCopy(
 /** Makes the file anew, with one rename. @param old the file that goes @returns `raced`: another has got the name */
 function* writeWhole(
   change: Change,
-  { name, data, guard, whole }: Addition,
+  { name, parents, data, guard, whole }: Addition,
   { content, old }: { readonly content: Buffer; readonly old?: Pinned },
 ): Io<Written | "raced"> {
   const size = content.length;
-  const real = realPath(change, name);
+  const real = realPath(change, ...parents, name);
   const step = new WriteStep(
     {
       at: change,
       body: { load: () => content, length: size },
-      options: { parents: false, ...(old === undefined ? { expected: "nothing" } : {}) },
+      options: { parents: true, ...(old === undefined ? { expected: "nothing" } : {}) },
       isNew: old === undefined,
       addition: old && { offset: size - data.length, sha256: yield* wait(sha256Of(data)) },
     },
@@ -183,15 +203,15 @@ function* writeWhole(
   const [end] = step.ends;
   end.arrive(
     change,
-    old === undefined ? { state: "missing", real, missing: [name] } : { state: "found", real, object: old },
+    old === undefined ? { state: "missing", real, missing: [...parents, name] } : { state: "found", real, object: old },
   );
   try {
     yield* step.stage(Math.max(0, (whole ?? size) - size));
-    if (!(yield* isUnchanged(change, name, old))) return "raced";
+    if (parents.length === 0 && !(yield* isUnchanged(change, name, old))) return "raced";
     yield* finishWithReserve(makeNow(step, guard));
     return { ...step.written, bytes: data.length };
   } catch (error) {
-    const isRefused = error instanceof FileAdapterError && error.code === "CONFLICT";
+    const isRefused = error instanceof FileAdapterError && error.code === "CONFLICT" && !end.isBelowMissing;
     if (!isRefused || old !== undefined || (yield* isUnchanged(change, name, old))) throw error;
     return "raced";
   } finally {
@@ -233,11 +253,11 @@ function* contentOf(change: Change, file: Pinned): Io<Buffer> {
 /** Looks up the name again if it may have changed since the walk. */
 function* withCurrentEntry<T>(
   change: Change,
-  at: { target: Target; stale: boolean },
+  { target, stale }: { target: Target; stale: boolean },
   work: (old: Pinned | undefined) => Io<T>,
 ): Io<T> {
-  if (!at.stale && at.target.parents.length === 0) return yield* work(at.target.old);
-  const now = yield* change.jail.handles.pin(change.walk.directory, at.target.name);
+  if (!stale) return yield* work(target.old);
+  const now = yield* change.jail.handles.pin(change.walk.directory, target.name);
   try {
     return yield* work(now);
   } finally {
