@@ -1,38 +1,29 @@
 // The `acp` command: runs an agent on the roots, with the user at the terminal.
 
-import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { Readable, Writable } from "node:stream";
-import { setImmediate, setTimeout, setTimeout as sleep } from "node:timers/promises";
-import {
-  type ClientApp,
-  methods,
-  ndJsonStream,
-  RequestError,
-  type SessionNotification,
-  type Stream,
-} from "@agentclientprotocol/sdk";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { type ClientApp, methods, RequestError } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
 import type { Log } from "../../core/ports/log.js";
 import { DEFAULT_SHELL } from "../../core/ports/sandbox.js";
-import { isWindows } from "../../core/system.js";
-import { spawnAlone } from "../../process/spawn-alone.js";
+import { fieldsOf } from "../../core/unknown.js";
 import { createSandbox } from "../../sandbox/create.js";
 import { AcpClientFs } from "../../surfaces/acp/client-fs.js";
 import { rootsOf } from "../../surfaces/acp/files/files.js";
 import { placeMounts } from "../../surfaces/acp/files/mounts.js";
-import type { AcpConnection } from "../../surfaces/acp/protocol/connection.js";
+import type { ProtocolChoice } from "../../surfaces/acp/options.js";
+import type { AcpConnection, ListedSession } from "../../surfaces/acp/protocol/connection.js";
 import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
 import { type OpenFiles, openFiles } from "../../venue/start/open-files.js";
 import { withConfiguredLog } from "../../venue/start/open-parts.js";
 import type { OwnCalls } from "../arguments/remote.js";
-import { type CommandContext, codeOf, EXIT, Unavailable } from "../context.js";
+import { type CommandContext, EXIT } from "../context.js";
 import { loadCaps, loadOneConfig, warn } from "../load-config.js";
 import { coloured, plain } from "../output/paint.js";
 import { ownCaller } from "../own-caller.js";
+import { startAgent } from "./agent-process.js";
 import { type Answers, createAnswers } from "./answers.js";
 import { createLineAsker, type LineAsker } from "./line-asker.js";
-import { auditLine, auditView, modifiedView, safeLines } from "./view.js";
+import { auditLine, auditView, modifiedView, sessionsView, updateView } from "./view.js";
 
 /** How long an agent may take to exit after closing its side, in milliseconds. */
 const ENDING_MS = 1000;
@@ -46,6 +37,12 @@ interface AcpCommand extends OwnCalls {
   readonly answer: "ask" | "allow" | "reject";
   /** Clone the roots before each command, so that everything it changes can be undone. */
   readonly snapshot: boolean;
+  /** Version to speak. */
+  readonly protocol: ProtocolChoice;
+  /** Only list the sessions that the agent keeps. */
+  readonly lists: boolean;
+  /** Session of the agent to go on with. */
+  readonly resume: string | undefined;
 }
 
 /** Context of one run of `acp`. */
@@ -57,6 +54,8 @@ interface Run {
   /** All requests of the agent. */
   readonly records: AcpAuditRecord[];
   readonly stopped: Promise<void>;
+  /** Called when an agent of version 2 stops, with the reason. */
+  onIdle(reason: string): void;
 }
 
 /** `venue-files acp`: starts an agent on the roots, shows what it does, and lets the user decide. */
@@ -72,7 +71,10 @@ export async function acp(command: AcpCommand, context: CommandContext): Promise
       await files.adapter.lookForLacks();
       warn(files, context);
       const answers = createAnswers(command.answer, { lines, context });
-      return await serveAgent({ command, context, lines, answers, records: [], stopped }, { files, caps, log });
+      return await serveAgent(
+        { command, context, lines, answers, records: [], stopped, onIdle() {} },
+        { files, caps, log },
+      );
     } finally {
       lines.close();
       await files.close();
@@ -94,9 +96,11 @@ async function serveAgent(run: Run, reachable: Reachable): Promise<number> {
   const connection = fs.connect(agent.stream, (app) => show(app, run));
   let sessionId: string | undefined;
   try {
-    const [cwd = "/", ...additionalDirectories] = directories;
-    const opening = connection.newSession({ cwd, additionalDirectories });
-    const id = await untilStopped(opening, run, connection);
+    if (command.lists) {
+      context.stdout.write(sessionsView((await untilStopped(allSessions(connection), run, connection)) ?? []));
+      return EXIT.ok;
+    }
+    const id = await untilStopped(openSession(connection, directories, command.resume), run, connection);
     if (id === undefined) return EXIT.ok;
     sessionId = id;
     context.stdout.write(`Session ${escapeText(id)} in ${directories.map(escapeText).join(", ")}\n`);
@@ -109,12 +113,35 @@ async function serveAgent(run: Run, reachable: Reachable): Promise<number> {
     await connection.close();
     await agent.stop();
     if (sessionId !== undefined) await printSummary(fs, sessionId, run);
-    context.stdout.write(auditView(records));
+    if (!command.lists) context.stdout.write(auditView(records));
   }
 }
 
+/** @returns the id of the session: a new one, or the one to go on with */
+async function openSession(connection: AcpConnection, directories: readonly string[], resume: string | undefined) {
+  const [cwd = "/", ...additionalDirectories] = directories;
+  if (resume === undefined) return connection.newSession({ cwd, additionalDirectories });
+  await connection.resumeSession(resume, { cwd, additionalDirectories });
+  return resume;
+}
+
+/** Maximum pages of sessions. */
+const MAX_PAGES = 100;
+
+async function allSessions(connection: AcpConnection): Promise<readonly ListedSession[]> {
+  const found: ListedSession[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { sessions, nextCursor } = await connection.listSessions(cursor === undefined ? {} : { cursor });
+    found.push(...sessions);
+    if (nextCursor === undefined || nextCursor === cursor) break;
+    cursor = nextCursor;
+  }
+  return found;
+}
+
 async function openFs(
-  { command: { snapshot }, context, answers, records }: Run,
+  { command: { snapshot, protocol }, context, answers, records }: Run,
   { files: { adapter, context: caller }, caps, log }: Reachable,
 ): Promise<{ fs: AcpClientFs; directories: readonly string[] }> {
   const narrowed = caps === undefined ? {} : { caps };
@@ -122,7 +149,7 @@ async function openFs(
   const mounts = roots.map(({ name: root }) => ({ root }));
   const onWarning = (text: string): void => void context.stderr.write(`Warning: ${escapeText(text)}\n`);
   const fs = new AcpClientFs({
-    ...{ adapter, mounts, log, caller, ...narrowed, approve: answers.approve },
+    ...{ adapter, mounts, log, caller, ...narrowed, protocol, approve: answers.approve },
     onAudit(record) {
       records.push(record);
       context.stdout.write(auditLine(record));
@@ -154,35 +181,32 @@ async function runPrompts(run: Run, connection: AcpConnection, sessionId: string
     const text = once ?? (await untilStopped(lines.next(), run, connection));
     if (text === undefined) return;
     if (text.trim() === "") continue;
-    const turn = connection.agent.request(methods.agent.session.prompt, {
-      sessionId,
-      prompt: [{ type: "text", text }],
+    const idle = new Promise<string>((resolve) => {
+      run.onIdle = resolve;
     });
+    const turn = connection.agent
+      .request(methods.agent.session.prompt, { sessionId, prompt: [{ type: "text", text }] })
+      // The answer ends the turn in version 1; later ones tell it by an update.
+      .then(({ stopReason }) => stopReason ?? idle);
     const ended = await untilStopped(turn, run, connection);
     if (ended === undefined) return;
     // Lets the handlers of the agent's last messages run first.
     await setImmediate();
-    context.stdout.write(`\nThe agent has stopped: ${escapeText(ended.stopReason)}\n`);
+    context.stdout.write(`\nThe agent has stopped: ${escapeText(ended)}\n`);
     if (once !== undefined) return;
   }
 }
 
 /** Shows the agent's messages, and answers its requests other than file access. */
-function show(app: ClientApp, { context, answers }: Run): void {
+function show(app: ClientApp, run: Run): void {
+  const { context, answers } = run;
   app
-    .onNotification(methods.client.session.update, ({ params }) => void context.stdout.write(updateView(params)))
+    .onNotification(methods.client.session.update, ({ params: { update } }) => {
+      const { state, stopReason } = fieldsOf(update);
+      if (state === "idle") run.onIdle(String(stopReason ?? state));
+      context.stdout.write(updateView(update));
+    })
     .onRequest(methods.client.session.requestPermission, ({ params, signal }) => answers.permit(params, signal));
-}
-
-function updateView({ update }: SessionNotification): string {
-  switch (update.sessionUpdate) {
-    case "agent_message_chunk":
-      return update.content.type === "text" ? safeLines(update.content.text) : "";
-    case "tool_call":
-      return `[${escapeText(update.title)}]\n`;
-    default:
-      return "";
-  }
 }
 
 async function printSummary(fs: AcpClientFs, sessionId: string, { context }: Run): Promise<void> {
@@ -198,75 +222,4 @@ async function failureOf(error: unknown, ended: Promise<number | null>): Promise
   if (code !== undefined) return `The agent has ended with status ${code ?? "?"}`;
   if (error instanceof AgentGone) return "The agent has closed the connection";
   return `The agent failed: ${error instanceof Error ? escapeText(error.message) : "?"}`;
-}
-
-// Starts the program of an agent, and ends it with everything it started.
-
-/** Time between SIGTERM and SIGKILL, in milliseconds. */
-const GRACE_MS = 2000;
-const LOOK_MS = 10;
-const hasGroups = (): boolean => !isWindows();
-
-/** A running agent process. */
-export interface AgentProcess {
-  readonly stream: Stream;
-  /** Exit code; `null` if killed by a signal. */
-  readonly ended: Promise<number | null>;
-  /** Ends its whole process group: terminates it first, kills it after a grace period. */
-  stop(): Promise<void>;
-}
-
-/** Starts an agent as an ordinary process: not sandboxed, only its requests are restricted. @throws Unavailable */
-export async function startAgent(
-  words: readonly string[],
-  { cwd, env, stderr }: CommandContext,
-): Promise<AgentProcess> {
-  const [command = "", ...args] = words;
-  const child = spawnAlone(command, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: hasGroups() });
-  const { stdin, stdout } = child;
-  if (stdin === null || stdout === null) throw new RangeError("No pipes");
-  const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
-  child.stderr?.pipe(stderr, { end: false });
-  try {
-    await once(child, "spawn");
-  } catch (error) {
-    const why = codeOf(error) === "ENOENT" ? "no such program" : codeOf(error);
-    throw new Unavailable(`Cannot start the agent '${escapeText(command)}': ${why}`);
-  }
-  return {
-    stream: ndJsonStream(Writable.toWeb(stdin), Readable.toWeb(stdout)),
-    ended,
-    async stop() {
-      signalGroup(child, "SIGTERM");
-      const deadline = performance.now() + GRACE_MS;
-      while (isGroupAlive(child) && performance.now() < deadline) await sleep(LOOK_MS);
-      signalGroup(child, "SIGKILL");
-      await ended;
-    },
-  };
-}
-
-/** Signals the process group, since an agent is often a script that starts other programs. */
-function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined) return;
-  if (!hasGroups()) {
-    child.kill(signal);
-    return;
-  }
-  try {
-    process.kill(-child.pid, signal);
-  } catch {
-    // The group no longer exists.
-  }
-}
-
-function isGroupAlive({ pid, exitCode, signalCode }: ChildProcess): boolean {
-  if (pid === undefined) return false;
-  if (!hasGroups()) return exitCode === null && signalCode === null;
-  try {
-    process.kill(-pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

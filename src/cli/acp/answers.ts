@@ -2,6 +2,7 @@
 
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
+import { fieldsOf } from "../../core/unknown.js";
 import type { ApprovalAnswer, ApprovalRequest } from "../../surfaces/acp/review/approval.js";
 import type { CommandContext } from "../context.js";
 import { coloured, plain } from "../output/paint.js";
@@ -49,8 +50,11 @@ export function createAnswers(
         if (answer !== undefined) return answer;
       }
     },
-    async permit({ toolCall, options }, signal) {
-      say(`\nThe agent asks for permission: ${escapeText(toolCall.title ?? "a tool call")}\n`);
+    async permit(request, signal) {
+      const { options } = request;
+      // Version 2 has a title for the question.
+      const title = fieldsOf(request)["title"] ?? request.toolCall?.title ?? "a tool call";
+      say(`\nThe agent asks for permission: ${escapeText(String(title))}\n`);
       const chosen = asksUser ? await choose(options, lines, signal) : narrowestOption(options, rule === "allow");
       if (chosen === undefined) return { outcome: { outcome: "cancelled" } };
       say(`${escapeText(chosen.name)}.\n`);

@@ -1,6 +1,8 @@
 // Formats the requests, changes and audit records of an agent for a terminal.
 
 import { escapeText } from "../../core/errors/texts.js";
+import { fieldsOf } from "../../core/unknown.js";
+import type { ListedSession } from "../../surfaces/acp/protocol/connection.js";
 import type { ApprovalRequest } from "../../surfaces/acp/review/approval.js";
 import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
 import type { Modified } from "../../surfaces/acp/review/modified.js";
@@ -11,7 +13,7 @@ import { table } from "../output/table.js";
 const MAX_LINES = 200;
 
 /** Escapes untrusted text for a terminal, keeping line feeds. */
-export const safeLines = (text: string): string => text.split("\n").map(escapeText).join("\n");
+const safeLines = (text: string): string => text.split("\n").map(escapeText).join("\n");
 
 /** Formats a unified diff. */
 function diffView(diff: string, paint: Paint): string {
@@ -91,4 +93,34 @@ export function modifiedView(modified: readonly Modified[], diffs: readonly stri
     omitted === true ? `${escapeText(path)}: too large to show\n` : diffView(diffs[index] ?? "", paint),
   );
   return `\nModified (${modified.length})\n${shown.join("")}`;
+}
+
+/** Formats an update of an agent: what it says, and the titles of its tool calls. */
+export function updateView(update: object): string {
+  const { sessionUpdate, content, title } = fieldsOf(update);
+  switch (sessionUpdate) {
+    case "agent_message_chunk":
+      return textOf(content);
+    case "agent_message":
+      return Array.isArray(content) ? content.map(textOf).join("") : "";
+    case "tool_call":
+    case "tool_call_update":
+      return typeof title === "string" ? `[${escapeText(title)}]\n` : "";
+    default:
+      return "";
+  }
+}
+
+function textOf(block: unknown): string {
+  const { type, text } = fieldsOf(block);
+  return type === "text" && typeof text === "string" ? safeLines(text) : "";
+}
+
+/** Formats the sessions that an agent keeps. */
+export function sessionsView(sessions: readonly ListedSession[]): string {
+  if (sessions.length === 0) return "The agent keeps no sessions in these roots.\n";
+  const rows = sessions.map(({ sessionId, updatedAt, cwd, title }) =>
+    [sessionId, updatedAt ?? "", cwd, title ?? ""].map(escapeText),
+  );
+  return `${table([["SESSION", "UPDATED", "DIRECTORY", "TITLE"], ...rows])}\n`;
 }

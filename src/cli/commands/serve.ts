@@ -7,6 +7,7 @@ import { command, type Options, type Values } from "./command.js";
 import {
   CALLER,
   CONFIG,
+  choiceOf,
   FLAG,
   list,
   ownCallsOf,
@@ -184,7 +185,8 @@ ever), 64 usage, 66 file not readable, 69 no venue at --url, 78 invalid configur
 });
 
 const acp = command({
-  usage: `acp [--yes | --deny-writes] [--snapshot] [--prompt TEXT] [--config FILE] [--root [NAME=]PATH[:ro]]…
+  usage: `acp [--yes | --deny-writes] [--snapshot] [--prompt TEXT] [--resume ID | --list] [--protocol VERSION]
+                [--config FILE] [--root [NAME=]PATH[:ro]]…
                 [--deny GLOB]… [--protect GLOB]… [--no-protect] [--read-only]
                 [--caps FILE] [--key KEY [--proof FILE]…] -- <agent command…>`,
   text: `Starts an agent of the Agent Client Protocol, opens a session on the roots, and serves what it asks for: files, and
@@ -203,6 +205,9 @@ end come all modified files and the audit. The agent itself is a process of your
       ...FLAG,
       text: "clone the roots before each command, so that 'undo' brings back what it replaced and deleted",
     },
+    resume: value("ID", "sess_abc123", "go on with a session that the agent keeps"),
+    list: { ...FLAG, text: "only list the sessions that the agent keeps in the roots" },
+    protocol: value("VERSION", "1", "version of the protocol: 1, 2 or auto; default auto"),
     ...{ ...SOURCE, ...CALLER },
   },
   note: `Where nobody can be asked, and neither --yes nor --deny-writes is given, nothing is allowed to change.
@@ -211,14 +216,20 @@ Example: venue-files acp --root docs=. --prompt "Fix the typos in README.md" -- 
 78 invalid configuration`,
   locates: true,
   async run({ values, words: agent }, context) {
-    const { prompt, yes, snapshot, "deny-writes": denies } = values;
+    const { prompt, yes, snapshot, "deny-writes": denies, resume, list: lists } = values;
     const own = ownCallsOf(values);
     if ((agent[0] ?? "") === "") {
       throw new UsageError("'acp' needs an agent, for example: venue-files acp -- node agent.mjs");
     }
     if (yes && denies) throw new UsageError("Only one of --yes and --deny-writes may be given");
+    if (lists && (resume ?? prompt) !== undefined) throw new UsageError("--list takes neither --resume nor --prompt");
     const answer = yes ? "allow" : denies ? "reject" : "ask";
-    return (await import("../acp/acp.js")).acp({ ...own, agent, prompt, answer, snapshot }, context);
+    const spoken = choiceOf("protocol", values.protocol, ["1", "2", "auto"]) ?? "auto";
+    const protocol = spoken === "auto" ? spoken : spoken === "1" ? 1 : 2;
+    return (await import("../acp/acp.js")).acp(
+      { ...own, agent, prompt, answer, snapshot, resume, lists, protocol },
+      context,
+    );
   },
 });
 

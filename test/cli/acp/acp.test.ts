@@ -8,6 +8,7 @@ import { cleanUp, makeFolder, run, start } from "../process.js";
 afterAll(cleanUp);
 
 const EXAMPLE = fileURLToPath(new URL("../../../examples/acp-agent.mjs", import.meta.url));
+const AGENT_2 = fileURLToPath(new URL("../../surfaces/acp/versions/agent-2.mjs", import.meta.url));
 const AGENT = fileURLToPath(new URL("../../surfaces/acp/agent.mjs", import.meta.url));
 const asks = (method: string, params: object): string => JSON.stringify({ method, params });
 
@@ -91,6 +92,43 @@ describe("venue-files acp", () => {
     expect(() => process.kill(Number(child), 0)).not.toThrow();
     await running.stop();
     for (const pid of [agent, child]) expect(isOver(Number(pid))).toBe(true);
+  });
+
+  test("speaks version 2: the agent works by tools, and keeps its sessions", async () => {
+    const docs = makeFolder({ "notes.txt": "one\n" });
+    const args = ["acp", "--yes", "--root", `docs=${docs}`];
+    const agent = ["--", process.execPath, AGENT_2, docs];
+    const edit = { name: "file_edit", arguments: { path: "notes.txt", oldText: "one", newText: "two" } };
+    const move = { name: "file_move", arguments: { path: "notes.txt", to: "moved.txt" } };
+    const prompts = [edit, move].map((params) => asks("tools/call", params)).join("\n");
+    const ended = await run([...args, ...agent], { input: `${prompts}\n` });
+    expect(ended.status).toBe(0);
+    expect(ended.stdout).toContain(`The agent wants to change ${join(docs, "notes.txt")}\n--- `);
+    expect(ended.stdout).toContain("The agent wants to call file:move\n  move docs:notes.txt to moved.txt\nAllowed.\n");
+    expect(ended.stdout.match(/The agent has stopped: end_turn/g)).toHaveLength(2);
+    expect(ended.stdout).toMatch(/file:edit +docs:notes\.txt +OK/);
+    expect(readFileSync(join(docs, "moved.txt"), "utf8")).toBe("two\n");
+    const listed = await run([...args, "--list", ...agent]);
+    expect(listed.stdout).toMatch(
+      /SESSION +UPDATED +DIRECTORY +TITLE\n +kept +2026-11-29T00:00:00Z +\/\S+ +A title\n$/,
+    );
+    expect(listed.stdout).not.toContain("far");
+    const resumed = await run([...args, "--resume", "kept", "--prompt", asks("tools/call", edit), ...agent]);
+    expect(resumed.stdout).toContain("Session kept in ");
+    expect(resumed.stdout).toMatch(/file:edit +docs:notes\.txt +NOT_FOUND/);
+  });
+
+  test("speaks the version that is asked for, or none", async () => {
+    const docs = makeFolder({ "notes.txt": "one\n" });
+    const args = (version: string) => ["acp", "--protocol", version, "--root", `docs=${docs}`, "--prompt", "x"];
+    const old = await run([...args("2"), "--", process.execPath, AGENT, "2"]);
+    expect(old.status).toBe(1);
+    expect(old.stderr).toContain("The agent speaks version 1 of the protocol, not 2");
+    expect((await run([...args("3"), "--", "x"])).stderr).toContain("--protocol must be 1, 2, auto, not '3'");
+    const both = await run(["acp", "--list", "--resume", "x", "--", "x"]);
+    expect(both.stderr).toContain("--list takes neither --resume nor --prompt");
+    const none = await run(["acp", "--list", "--root", `docs=${docs}`, "--", process.execPath, AGENT, "1"]);
+    expect(none.stderr).toContain("The agent offers no sessions to list");
   });
 
   test.each([

@@ -46,7 +46,8 @@ async function takeBackNow(session: FileSession, direction: "undo" | "redo", cha
   const calls = allowedCalls(session.calls);
   const { place, before, after, buffer, directories = [] } = change;
   const isCreated = before.kind === "missing";
-  const made = direction === "redo" && isCreated ? await makeParents(calls, place) : directories;
+  const makesParents = isCreated && (directories.length > 0 || change.entry === undefined);
+  const made = direction === "redo" && makesParents ? await makeParents(calls, place) : directories;
   const entry = change.entry && (await takeBackByJournal(calls, { place, entry: change.entry }));
   if (change.entry === undefined) await takeBackFromMemory(calls, direction, change);
   if (direction === "undo" && isCreated) await removeParents(calls, place.root, directories);
@@ -131,7 +132,9 @@ export async function entryOf(
     const input = { root, path, via, limit: MAX_EXAMINED };
     const { entries } = await invoke<HistoryOutput>(calls, "file:history", input, { details: true });
     const found = entries.find((one) => one.path === path && one.op === op && one.undoneBy === undefined);
-    if (found?.undoable !== true || (hash !== undefined && found.after?.hash !== hash)) return undefined;
+    // Entries of moves and appends have no whole hash.
+    const isOther = hash !== undefined && (found?.after?.hash ?? hash) !== hash;
+    if (found?.undoable !== true || isOther) return undefined;
     const id = found.group ?? found.id;
     return changes.hasEntry(id) ? undefined : id;
   } catch {

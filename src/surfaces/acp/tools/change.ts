@@ -240,7 +240,7 @@ async function remember(
     (output["created"] === false && operation === "file:mkdir")
   )
     return;
-  const { place, before, unsaved, directories } = target;
+  const { place, before, unsaved } = target;
   const isGone = operation === "file:delete";
   const after: Content | undefined = isGone
     ? { kind: "missing" }
@@ -248,6 +248,8 @@ async function remember(
   const op = operation.slice("file:".length);
   const hash = after !== undefined && "hash" in after ? after.hash : undefined;
   const entry = await entryOf(session, place, { op, hash });
+  // A journal takes them back itself.
+  const directories = entry === undefined ? target.directories : [];
   const isFile = before !== undefined && after !== undefined && (source === undefined || source.before !== undefined);
   if (!isFile) {
     const lost = { kind: "lost" } as const;

@@ -35,6 +35,9 @@ complete -c venue-files -n '__fish_seen_subcommand_from call link token approval
 complete -c venue-files -n '__fish_seen_subcommand_from acp' -l prompt
 complete -c venue-files -n '__fish_seen_subcommand_from acp' -l deny-writes
 complete -c venue-files -n '__fish_seen_subcommand_from acp' -l snapshot
+complete -c venue-files -n '__fish_seen_subcommand_from acp' -l resume
+complete -c venue-files -n '__fish_seen_subcommand_from acp' -l list
+complete -c venue-files -n '__fish_seen_subcommand_from acp' -l protocol
 complete -c venue-files -n '__fish_seen_subcommand_from grant token' -l to
 complete -c venue-files -n '__fish_seen_subcommand_from grant link token' -l with
 complete -c venue-files -n '__fish_seen_subcommand_from grant link token' -l can

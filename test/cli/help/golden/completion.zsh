@@ -18,7 +18,7 @@ _venue_files_words() {
     "doctor"|"completion") options="--help";;
     "health") options="--config --host --port --url --help";;
     "call") options="--config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --help";;
-    "acp") options="--prompt --yes --deny-writes --snapshot --config --root --read-only --deny --protect --no-protect --caps --key --proof --help";;
+    "acp") options="--prompt --yes --deny-writes --snapshot --resume --list --protocol --config --root --read-only --deny --protect --no-protect --caps --key --proof --help";;
     "key new"|"key show") options="--config --help";;
     "grant") options="--to --with --can --for --key --config --proof --profile --out --help";;
     "link"|"token issue") options="--with --can --caps --for --label --config --url --token --json --help";;

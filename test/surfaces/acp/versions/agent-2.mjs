@@ -1,18 +1,20 @@
 // An agent of version 2 that does what its prompts say: one request to the client each, in JSON. Started as a program it speaks over
-// stdio; its argument says how it answers `initialize`.
+// stdio; its argument is the directory of a session that it keeps.
 import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import * as v2 from "@agentclientprotocol/sdk/experimental/v2/unstable";
 
-/** @param capabilities those of `session`; by default it takes MCP over the connection */
+const OUTSIDE = { sessionId: "far", cwd: "/elsewhere" };
+
+/** @param session its capabilities; by default it takes MCP over the connection */
 export function agent2({
   session = { mcp: { acp: {} }, additionalDirectories: {}, delete: {} },
+  known = [],
   onNew = () => {},
 } = {}) {
   const caller = new v2.McpOverAcpCaller({ clientInfo: { name: "agent", version: "1" } });
   const greeting = { initialize: undefined, session: undefined, closed: [] };
   const running = new Map();
-  const known = [];
   let sessions = 0;
 
   async function run({ method, params = {}, server }, client, signal) {
@@ -39,9 +41,8 @@ export function agent2({
       await onNew({ params, client, caller, sessionId });
       return { sessionId };
     })
-    .onRequest("session/list", () => ({
-      sessions: [...known, { sessionId: "far", cwd: "/elsewhere" }],
-      nextCursor: "x",
+    .onRequest("session/list", ({ params }) => ({
+      ...(params.cursor === "x" ? { sessions: [] } : { sessions: [...known, OUTSIDE], nextCursor: "x" }),
     }))
     .onRequest("session/resume", async ({ params, client }) => {
       greeting.session = params;
@@ -77,5 +78,7 @@ export function agent2({
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const stream = v2.ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin));
-  agent2().connect(stream);
+  const [, , cwd] = process.argv;
+  const kept = { sessionId: "kept", cwd, title: "A title", updatedAt: "2026-11-29T00:00:00Z" };
+  agent2(cwd === undefined ? {} : { known: [kept] }).connect(stream);
 }
