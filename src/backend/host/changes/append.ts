@@ -193,7 +193,7 @@ function* writeWhole(
     {
       at: change,
       body: { load: () => content, length: size },
-      options: { parents: true, ...(old === undefined ? { expected: "nothing" } : {}) },
+      options: { parents: false, ...(old === undefined ? { expected: "nothing" } : {}) },
       isNew: old === undefined,
       addition: old && { offset: size - data.length, sha256: yield* wait(sha256Of(data)) },
     },
@@ -204,6 +204,7 @@ function* writeWhole(
   end.arrive(
     change,
     old === undefined ? { state: "missing", real, missing: [...parents, name] } : { state: "found", real, object: old },
+    { name, parents, old },
   );
   try {
     yield* step.stage(Math.max(0, (whole ?? size) - size));

@@ -158,11 +158,12 @@ export class End {
     return jail;
   }
 
-  /** @param found by the walk of the change, which is closed with this */
-  arrive(change: Change, found: Reached): void {
+  /** @param found by the walk of the change, which is closed with this @param target authorised already */
+  arrive(change: Change, found: Reached, target?: Target): void {
     change.walk.settle();
     this.#change = change;
     this.#found = found;
+    this.#target = target;
   }
 
   close(): void {
