@@ -10,12 +10,11 @@ import type { Written } from "../core/ports/backend.js";
 import type { Operation, PathCall } from "../core/ports/operation.js";
 import type { EditInput, EditOutput } from "../schema/types.js";
 import { hashWhole, placeKey, versionOf } from "./content/file-etag.js";
-import { editsOf, inTurn, mayCancelOut } from "./editing/input.js";
 import type { Replacement } from "./editing/match.js";
 import { converted, type NewContent, newContent, wholeContent } from "./editing/new-content.js";
 import { planCell } from "./editing/notebook-cell.js";
 import { type HeldOriginal, holdOriginal, type Original, textAfter, WHAT_IT_FOUND } from "./editing/original.js";
-import { planOf } from "./editing/plan.js";
+import { editsOf, inTurn, mayCancelOut, planOf } from "./editing/plan.js";
 import { unifiedDiff } from "./editing/unified-diff.js";
 
 /** Most characters of a diff, for models and for other callers. */

@@ -10,7 +10,7 @@ import type { FileCall, Operation, PathCall, PlacesCall } from "../core/ports/op
 import type { PatchInput, PatchOutput } from "../schema/types.js";
 import { checkEncoding } from "./content/encoding.js";
 import { versionOf } from "./content/file-etag.js";
-import { inTurn } from "./editing/input.js";
+import { inTurn } from "./editing/plan.js";
 import { diffLines } from "./editing/unified-diff.js";
 import type { PlannedEntry } from "./patching/entries.js";
 import { sectionsOf } from "./patching/input.js";

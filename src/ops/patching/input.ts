@@ -2,7 +2,7 @@
 
 import { invalidInput } from "../../core/errors/texts.js";
 import type { PatchInput } from "../../schema/types.js";
-import { editsIn } from "../editing/input.js";
+import { editsIn } from "../editing/plan.js";
 import { BEGIN, END, fault, HunkDraft, headerIn, isSentWithCrlf, type Line, linesIn } from "./lines.js";
 import type { Hunk, Section } from "./section.js";
 import { beginsUnifiedDiff, parseUnifiedDiff } from "./unified.js";

@@ -1,7 +1,7 @@
 // The parsed form of a patch, file by file.
 
-import { mayCancelOut } from "../editing/input.js";
 import type { Edit } from "../editing/match.js";
+import { mayCancelOut } from "../editing/plan.js";
 
 /** Changes of some lines that follow each other. */
 export interface Hunk {

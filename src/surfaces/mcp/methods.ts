@@ -18,17 +18,24 @@ import {
   SERVER_INFO,
   SUBSCRIPTION_ID,
 } from "./revisions.js";
-import { BOOLEAN, type Fields, faultIn, OBJECT, objectOf, optional, type Shape, TEXT } from "./shape.js";
 import { createToolCalls, internalFault, type MemoryOf, type ToolCalls } from "./tool-calls.js";
 import {
+  BOOLEAN,
   type ErrorBody,
+  type Fields,
+  faultIn,
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
   metaOf,
   type Notification,
+  OBJECT,
+  objectOf,
+  optional,
   type Params,
   type Request,
   RequestFault,
+  type Shape,
+  TEXT,
   type ToolResult,
 } from "./wire.js";
 

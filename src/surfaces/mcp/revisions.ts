@@ -1,8 +1,18 @@
 // Revisions of the protocol, and what a request tells of its own. Up to 2025-11-25 a connection begins with a handshake ("legacy");
 // since 2026-07-28 each request has an envelope in its `_meta` ("modern").
 
-import { BOOLEAN, faultIn, OBJECT, objectOf, optional, type Shape, TEXT } from "./shape.js";
-import { INVALID_PARAMS, metaOf, RequestFault } from "./wire.js";
+import {
+  BOOLEAN,
+  faultIn,
+  INVALID_PARAMS,
+  metaOf,
+  OBJECT,
+  objectOf,
+  optional,
+  RequestFault,
+  type Shape,
+  TEXT,
+} from "./wire.js";
 
 export type Era = "legacy" | "modern";
 

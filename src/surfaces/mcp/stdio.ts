@@ -1,10 +1,20 @@
-// Serves MCP over stdio.
+// Serves MCP over stdio. The first request of a connection tells whether it has a handshake; that holds for all that follow.
 
+import { type Abortable, Aborter } from "../../core/call/scope.js";
 import { askForRoots, type ClientRoots } from "./client-roots.js";
-import { Connection } from "./connection.js";
 import type { Greeting, McpHost } from "./host.js";
 import { type LineStreams, LineTransport } from "./line-transport.js";
-import type { Message } from "./wire.js";
+import { Methods, type Outcome } from "./methods.js";
+import {
+  checkEnvelope,
+  checkRevision,
+  type Era,
+  hasEnvelope,
+  isHandshake,
+  revisionOf,
+  unsupportedRevision,
+} from "./revisions.js";
+import { type Answer, type Message, type Notification, type Request, RequestFault } from "./wire.js";
 
 /** A host that depends on the roots of its client, and so is opened after the handshake. */
 export interface HostAfterRoots {
@@ -73,4 +83,127 @@ async function openAfterRoots(
   connection.serve(await open(await asking));
   if (!isGreeted) connection.receive(first);
   transport.letGo();
+}
+
+/** How long a user has to answer, or a client to tell of its progress with that. Milliseconds. */
+const ANSWER_MS = 300_000;
+
+/** A question to the client that is not answered yet. */
+interface Question {
+  readonly timer: NodeJS.Timeout;
+  settle(answer: Answer): void;
+}
+
+class Connection {
+  readonly #transport: LineTransport;
+  #methods: Methods;
+  readonly #running = new Map<unknown, Aborter>();
+  readonly #questions = new Map<unknown, Question>();
+  #nextQuestion = 0;
+  /** Absent: no request has told it yet. */
+  #era: Era | undefined;
+  #capabilities: unknown;
+
+  constructor(host: McpHost, transport: LineTransport) {
+    this.#transport = transport;
+    this.#methods = this.#methodsOf(host);
+  }
+
+  /** From now on another host serves. */
+  serve(host: McpHost): void {
+    this.#methods = this.#methodsOf(host);
+  }
+
+  #methodsOf(host: McpHost): Methods {
+    return new Methods(host, (id) => this.#transport.memoryOf(id), true);
+  }
+
+  receive(message: Message): void {
+    if (!("method" in message)) this.#questions.get(message.id)?.settle(message);
+    else if ("id" in message) void this.#serve(message);
+    else this.#notice(message);
+  }
+
+  /** The client is gone. */
+  abort(): void {
+    for (const aborter of this.#running.values()) aborter.abort();
+  }
+
+  #notice({ method, params }: Notification): void {
+    if (method === "notifications/cancelled") this.#running.get(params?.["requestId"])?.abort();
+    if (method === "notifications/progress") this.#questions.get(params?.["progressToken"])?.timer.refresh();
+  }
+
+  async #serve(request: Request): Promise<void> {
+    const { id } = request;
+    const signal = new Aborter();
+    this.#running.set(id, signal);
+    const outcome = await this.#outcome(request, signal);
+    if (this.#running.get(id) === signal) this.#running.delete(id);
+    if (signal.aborted) this.#transport.forget(id);
+    else await this.#transport.send({ jsonrpc: "2.0", id, ...outcome });
+  }
+
+  async #outcome(request: Request, signal: Abortable): Promise<Outcome> {
+    let era: Era;
+    try {
+      era = this.#eraOf(request);
+    } catch (error) {
+      if (error instanceof RequestFault) return { error: error.body };
+      throw error;
+    }
+    const note = (message: Notification): void => void this.#transport.send(message);
+    if (era === "modern") return this.#methods.outcome(request, { era, signal, note });
+    if (request.method === "initialize") this.#capabilities = request.params?.["capabilities"] ?? {};
+    const ask = (form: object) => this.#ask(form, signal);
+    return this.#methods.outcome(request, { era, signal, note, ask, capabilities: this.#capabilities ?? {} });
+  }
+
+  /** @throws RequestFault: of neither era, or of the other one */
+  #eraOf(request: Request): Era {
+    const { method, params } = request;
+    if (this.#era === "legacy") return "legacy";
+    const isOld = isHandshake(request);
+    if (this.#era === "modern") {
+      if (isOld) throw unsupportedRevision(params?.["protocolVersion"]);
+      return "modern";
+    }
+    if (isOld || !hasEnvelope(params)) {
+      this.#era = "legacy";
+      return "legacy";
+    }
+    checkEnvelope(params);
+    checkRevision(revisionOf(params));
+    // A client that asks what there is may still decide for a handshake.
+    if (method !== "server/discover") this.#era = "modern";
+    return "modern";
+  }
+
+  /** Asks by a request to the client, until its own request is cancelled. @throws why there is no answer */
+  async #ask(form: object, signal: Abortable): Promise<unknown> {
+    const id = this.#nextQuestion++;
+    let giveUp = (_reason: string): void => {};
+    const answer = new Promise<Answer>((settle, reject) => {
+      giveUp = (reason) => {
+        const params = { requestId: id, reason };
+        void this.#transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+        reject(new Error(reason));
+      };
+      const timer = setTimeout(() => giveUp("Request timed out"), ANSWER_MS);
+      this.#questions.set(id, { settle, timer });
+    });
+    const onAbort = (): void => giveUp("The call was cancelled");
+    signal.addEventListener("abort", onAbort, { once: true });
+    const params = { ...form, _meta: { progressToken: id } };
+    void this.#transport.send({ jsonrpc: "2.0", id, method: "elicitation/create", params });
+    try {
+      const { result, error } = await answer;
+      if (error !== undefined) throw new Error(error.message);
+      return result;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      clearTimeout(this.#questions.get(id)?.timer);
+      this.#questions.delete(id);
+    }
+  }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { etagOf } from "../../../src/core/etag.js";
-import { mayCancelOut } from "../../../src/ops/editing/input.js";
+import { mayCancelOut } from "../../../src/ops/editing/plan.js";
 import { dispatchOn } from "../../dispatch/fake.js";
 import { failureOf } from "../ground.js";
 import { sha256Of } from "./edit-fixture.js";

@@ -5,7 +5,7 @@ import { CallScope } from "../../../src/core/call/scope.js";
 import { systemClock } from "../../../src/core/clock.js";
 import type { FileCall } from "../../../src/core/ports/operation.js";
 import { Turns } from "../../../src/core/turns.js";
-import { inTurn } from "../../../src/ops/editing/input.js";
+import { inTurn } from "../../../src/ops/editing/plan.js";
 import { createMemoryBackend } from "../../backend/memory/memory.js";
 import { deferred, dispatchOn, turn } from "../../dispatch/fake.js";
 import { useDrives } from "../../drives/ground.js";

@@ -8,7 +8,6 @@ import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../../c
 import { bearerOf, davCors, isBasic, isDav } from "../dav/dav.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
-import { isPreflight, originHeaders, preflightHeaders } from "../plumbing/cors.js";
 import { entranceOf } from "../plumbing/entrance.js";
 import {
   authenticationRequired,
@@ -22,7 +21,7 @@ import {
 } from "../plumbing/http-error.js";
 import { isLogin, isOpenToPages, isWorkspace, needsCaller, unmapped } from "../routes.js";
 import { awaitsContinue, linger } from "./connections.js";
-import { refuse, refuseEmbedding } from "./host-and-origin.js";
+import { isPreflight, originHeaders, preflightHeaders, refuse, refuseEmbedding } from "./host-and-origin.js";
 
 /** Makes all decisions about a request that precede its endpoint and the reading of its body. */
 export class Admission {

@@ -4,9 +4,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import type { MemoryLease } from "../../../core/memory.js";
+import type { CorsArea } from "../admission/host-and-origin.js";
 import type { HttpDav, HttpHost } from "../host.js";
 import { challengeOf } from "../plumbing/challenge.js";
-import type { CorsArea } from "../plumbing/cors.js";
 import { explain, HttpError, methodNotAllowed } from "../plumbing/http-error.js";
 import { DavCall, undefinedFor } from "./call.js";
 import { sendDavError, sendEmpty } from "./errors.js";

@@ -8,8 +8,8 @@ import type { MemoryLease } from "../../../core/memory.js";
 import type { JobRecord } from "../../../core/ports/job.js";
 import { stringifyExact } from "../../../schema/exact-json.js";
 import { jsonPieces } from "../../streams/json-pieces.js";
+import { OWN_PAGES } from "../admission/host-and-origin.js";
 import type { HttpHost } from "../host.js";
-import { OWN_PAGES } from "./cors.js";
 import type { HttpError } from "./http-error.js";
 
 /** Headers of all responses, including errors. `Cross-Origin-Resource-Policy` depends on the request: `originHeaders`. */

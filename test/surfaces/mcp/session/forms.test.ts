@@ -5,7 +5,7 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { MCP_HEADERS } from "../../../../src/surfaces/http/plumbing/cors.js";
+import { MCP_HEADERS } from "../../../../src/surfaces/http/admission/host-and-origin.js";
 import { routeOf } from "../../../../src/surfaces/mcp/http-route.js";
 import { cleanUp, makeFolder, serve } from "../../../cli/process.js";
 import { modernCall } from "../modern.js";

@@ -4,8 +4,7 @@ import type { FastifyReply } from "fastify";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall } from "../call.js";
 import { DavError, sendEmpty } from "../errors.js";
-import { type Conditions, evaluateConditions } from "../locks/conditions.js";
-import { requireUnlocked } from "../locks/guard.js";
+import { type Conditions, evaluateConditions, requireUnlocked } from "../locks/conditions.js";
 import { destinationOf, pathText, type Target } from "../target.js";
 import { foundAt, typeAt } from "./propfind.js";
 

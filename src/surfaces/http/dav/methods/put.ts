@@ -13,8 +13,7 @@ import { davTag } from "../../plumbing/entity-tags.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall } from "../call.js";
 import { DavError, sendEmpty } from "../errors.js";
-import { evaluateConditions } from "../locks/conditions.js";
-import { requireUnlocked } from "../locks/guard.js";
+import { evaluateConditions, requireUnlocked } from "../locks/conditions.js";
 
 export async function put(call: DavCall): Promise<FastifyReply> {
   const { exchange } = call;
