@@ -23,14 +23,31 @@ interface Manner {
 }
 
 const USUAL: Manner = { limit: 2000 };
-const BY_NAME: readonly (readonly [name: RegExp, manner: Manner])[] = [
-  [/\.min\.(?:js|css)$/i, { limit: 20, type: "minified" }],
-  [/\.(?:log|out)$/i, { limit: 500, type: "log" }],
-  [/\.(?:csv|tsv)$/i, { limit: 100, type: "csv" }],
-];
-/** Names of files that are not shown as text, whatever they hold. */
-const BINARY =
-  /\.(?:wasm|zip|tar|gz|bz2|xz|zst|7z|rar|exe|dll|so|dylib|bin|dat|o|a|pyc|class|woff2?|ttf|otf|eot|ico|bmp|tiff?|psd|mp[34]|avi|mov|flv|wmv|pdf)$/i;
+const MINIFIED: Manner = { limit: 20, type: "minified" };
+const LOG: Manner = { limit: 500, type: "log" };
+const TABLE: Manner = { limit: 100, type: "csv" };
+const MANNERS: ReadonlyMap<string, Manner> = new Map([
+  ["log", LOG],
+  ["out", LOG],
+  ["csv", TABLE],
+  ["tsv", TABLE],
+]);
+/** Extensions of files that are not shown as text, whatever they hold. */
+const BINARY: ReadonlySet<string> = new Set(
+  (
+    "wasm zip tar gz bz2 xz zst 7z rar exe dll so dylib bin dat o a pyc class woff woff2 ttf otf eot " +
+    "ico bmp tiff tif psd mp3 mp4 avi mov flv wmv pdf"
+  ).split(" "),
+);
+
+const extensionOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+
+function mannerOf(path: string): Manner {
+  const extension = extensionOf(path);
+  const isScript = extension === "js" || extension === "css";
+  if (isScript && /\.min\.\w+$/i.test(path)) return MINIFIED;
+  return MANNERS.get(extension) ?? USUAL;
+}
 
 const PDF = "application/pdf";
 const PDF_MARK = "%PDF-";
@@ -50,7 +67,7 @@ export async function readWindow(path: string, wish: ReadWish, { root, paths }: 
   const isText = encoding !== "base64";
   const mime = nativeType(content, isText);
   if (mime !== undefined) return nativeAnswer(isText ? Buffer.from(content).toString("base64") : content, mime, facts);
-  if (isText && !BINARY.test(path)) return textAnswer(content, wish, facts);
+  if (isText && !BINARY.has(extensionOf(path))) return textAnswer(content, wish, facts);
   return {
     ...{ path: facts.path, content_type: "binary", encoding: isText ? "binary" : "base64", size_bytes: size },
     ...{ note: "Binary file: its content is not shown", content_hash: facts.hash },
@@ -59,35 +76,29 @@ export async function readWindow(path: string, wish: ReadWish, { root, paths }: 
 }
 
 function textAnswer(text: string, { offset, limit }: ReadWish, { path, size, hash }: Facts): JsonObject {
-  const { type, limit: usual } = BY_NAME.find(([name]) => name.test(path))?.[1] ?? USUAL;
+  const { type, limit: usual } = mannerOf(path);
   const isTail = type === "log" && offset === undefined;
-  const window = windowOf(text, {
-    ...{ offset: isTail ? undefined : (offset ?? 0), limit: limit ?? usual },
-    repeatsFirst: type === "csv",
-  });
-  const { start, end, totalLines, cut, next } = window;
-  const outline = start === 0 ? "" : outlineOf(text, path, window, MAX_WINDOW_BYTES - window.bytes);
-  const bytes = window.bytes + Buffer.byteLength(outline);
-  const item = "line" as const;
-  return {
+  const wanted = isTail ? undefined : (offset ?? 0);
+  const window = windowOf(text, { offset: wanted, limit: limit ?? usual, repeatsFirst: type === "csv", size });
+  const { content, bytes, start, end, totalLines, cut, next } = window;
+  const isWhole = start <= 1 && end === totalLines;
+  const outline = isWhole || start === 0 ? "" : outlineOf(text, path, window, MAX_WINDOW_BYTES - bytes);
+  // Written out: spreads are slower than the rest of a small call.
+  const answer: Record<string, unknown> = {
     path,
-    content: window.content + outline,
+    content: content + outline,
     total_lines: totalLines,
     lines_shown: { start, end },
     truncated: cut !== undefined,
     size_bytes: size,
     content_hash: hash,
-    ...(type === undefined ? {} : { content_type: type }),
-    ...(isTail ? { read_mode: "tail" } : {}),
-    truncation: truncationOf(
-      bytes,
-      cut && {
-        reason: cut,
-        total: size,
-        next: next === undefined ? undefined : { tool: "read_file", offset: next, item },
-      },
-    ),
   };
+  if (type !== undefined) answer["content_type"] = type;
+  if (isTail) answer["read_mode"] = "tail";
+  const onward = next === undefined ? undefined : { tool: "read_file", offset: next, item: "line" as const };
+  const account = cut && { reason: cut, total: size, next: onward };
+  answer["truncation"] = truncationOf(outline === "" ? bytes : bytes + Buffer.byteLength(outline), account);
+  return answer;
 }
 
 /** The media type of a file that is shown as it is; `undefined`: it is none. A PDF may be text as a whole. */

@@ -76,6 +76,7 @@ export function compileGlob(
   fault: string,
 ): { readonly text: string; readonly globs: Globs } {
   const text = globOf(withoutAlias(pattern, prefix));
+  if (text.length > MAX_CHARS) throw toolFault("INVALID_PATTERN", `${fault}: longer than ${MAX_CHARS} characters`);
   try {
     return { text, globs: compileGlobs(text, "path_pattern") };
   } catch (error) {

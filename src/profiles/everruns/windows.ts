@@ -43,6 +43,8 @@ export interface WindowWish {
   readonly limit: number;
   /** The first line comes before a window that does not begin with it. */
   readonly repeatsFirst: boolean;
+  /** Bytes of the whole text. */
+  readonly size: number;
 }
 
 /** Numbered lines of a text. */
@@ -54,112 +56,122 @@ export interface LineWindow {
   readonly start: number;
   readonly end: number;
   readonly totalLines: number;
-  /** Absent: all lines that were wanted are there whole. */
-  readonly cut?: "line_cap" | "size_cap";
-  /** Lines before the window that goes on; absent: none does. */
-  readonly next?: number;
+  /** `undefined`: all lines that were wanted are there whole. */
+  readonly cut: "line_cap" | "size_cap" | undefined;
+  /** Lines before the window that goes on; `undefined`: none does. */
+  readonly next: number | undefined;
 }
 
-export function windowOf(text: string, wish: WindowWish): LineWindow {
-  const totalLines = countLines(text);
-  const { from, at } =
-    wish.offset === undefined
-      ? endOf(text, totalLines, wish.limit)
-      : { from: wish.offset, at: lineStart(text, wish.offset) };
-  if (from >= totalLines) return { content: "", bytes: 0, start: 0, end: 0, totalLines };
-  const until = Math.min(from + wish.limit, totalLines);
-  const head = wish.repeatsFirst && from > 0 ? `${clip(numbered(text, 0, 1).shown, MAX_WINDOW_BYTES / 2)}\n` : "";
-  const { content, bytes, end, next } = takeLines(text, { head, from, at, until });
-  const isShort = next !== undefined || end.isTorn;
-  const shown = { content, bytes, start: from + 1, end: end.line, totalLines };
-  if (isShort) return { ...shown, cut: "size_cap", ...(next === undefined ? {} : { next }) };
-  if (until < totalLines) return { ...shown, cut: "line_cap", next: until };
-  const isTail = wish.offset === undefined && from > Math.max(0, totalLines - wish.limit);
-  return isTail ? { ...shown, cut: "size_cap" } : shown;
+/** Where a line starts, and how many are before it. */
+interface LineStart {
+  readonly line: number;
+  readonly at: number;
+}
+
+export function windowOf(text: string, { offset, limit, repeatsFirst, size }: WindowWish): LineWindow {
+  const isAscii = size === text.length;
+  const from = offset === undefined ? startOfTail(text, limit) : startOf(text, offset);
+  if (from.at >= text.length || from.line !== (offset ?? from.line)) {
+    return { content: "", bytes: 0, start: 0, end: 0, totalLines: from.line, cut: undefined, next: undefined };
+  }
+  const head = repeatsFirst && from.line > 0 ? clip(`1|${textOfLine(text, 0)}`, MAX_WINDOW_BYTES / 2) : "";
+  const { content, end, isTorn, next } = takeLines(text, { head, from, limit, isAscii });
+  const totalLines = end.line + countLines(text, end.at);
+  const isCut = isTorn || next !== undefined || (offset === undefined && from.line > Math.max(0, totalLines - limit));
+  return {
+    content,
+    bytes: isAscii ? content.length : Buffer.byteLength(content),
+    start: from.line + 1,
+    end: end.line,
+    totalLines,
+    cut: isCut ? "size_cap" : end.line < totalLines ? "line_cap" : undefined,
+    next: next ?? (isCut || end.line === totalLines ? undefined : end.line),
+  };
 }
 
 interface Taking {
   readonly head: string;
-  readonly from: number;
-  /** Where the line after `from` lines starts. */
-  readonly at: number;
-  readonly until: number;
+  readonly from: LineStart;
+  readonly limit: number;
+  readonly isAscii: boolean;
 }
 
 interface Taken {
   readonly content: string;
-  readonly bytes: number;
-  /** The last line; torn: it goes on. */
-  readonly end: { readonly line: number; readonly isTorn: boolean };
-  readonly next?: number;
+  /** Behind the last line that is shown. */
+  readonly end: LineStart;
+  /** That line goes on. */
+  readonly isTorn: boolean;
+  /** Lines before the window that goes on, where bytes ended this one. */
+  readonly next: number | undefined;
 }
 
-/** Whole lines while they fit, then characters of the next one where much room is left. */
-function takeLines(text: string, { head, from, at: first, until }: Taking): Taken {
+/** Whole lines while they fit, then characters of the next one where much room is left. Runs at every read. */
+function takeLines(text: string, { head, from, limit, isAscii }: Taking): Taken {
+  const last = from.line + limit;
   let content = head;
-  let bytes = Buffer.byteLength(head);
-  let at = first;
-  for (let line = from; line < until; line++) {
-    const { shown, next } = numbered(text, at, line + 1);
-    const separator = line > from ? "\n" : "";
-    const left = MAX_WINDOW_BYTES - bytes - separator.length;
-    const cost = Buffer.byteLength(shown);
+  let left = head === "" ? MAX_WINDOW_BYTES : MAX_WINDOW_BYTES - Buffer.byteLength(head);
+  let { line, at } = from;
+  for (; line < last && at < text.length; line++) {
+    const feed = text.indexOf("\n", at);
+    const isCrLf = feed > at && text.charCodeAt(feed - 1) === 0x0d;
+    const end = feed < 0 ? text.length : isCrLf ? feed - 1 : feed;
+    const behind = feed < 0 ? text.length : feed + 1;
+    const shown = `${content === "" ? "" : "\n"}${line + 1}|${text.slice(at, end)}`;
+    const cost = isAscii ? shown.length : Buffer.byteLength(shown);
     if (cost > left) {
-      if (line > from && left <= MOST_UNUSED) return { content, bytes, end: { line, isTorn: false }, next: line };
-      const part = separator + clip(shown, left);
-      const torn = {
-        content: content + part,
-        bytes: bytes + Buffer.byteLength(part),
-        end: { line: line + 1, isTorn: true },
-      };
-      if (line + 1 === until) return torn;
-      return { ...torn, next: line > from ? line : line + 1 };
+      const isFirst = line === from.line;
+      if (!isFirst && left <= MOST_UNUSED) return { content, end: { line, at }, isTorn: false, next: line };
+      const isLast = line + 1 === last || behind === text.length;
+      const next = isLast ? undefined : isFirst ? line + 1 : line;
+      return { content: content + clip(shown, left), end: { line: line + 1, at: behind }, isTorn: true, next };
     }
-    content += separator + shown;
-    bytes += separator.length + cost;
-    at = next;
+    content += shown;
+    left -= cost;
+    at = behind;
   }
-  return { content, bytes, end: { line: until, isTorn: false } };
+  return { content, end: { line, at }, isTorn: false, next: undefined };
 }
 
-/** The line that starts at a position, as it is shown, and the start of the next. */
-function numbered(text: string, at: number, line: number): { readonly shown: string; readonly next: number } {
+function textOfLine(text: string, at: number): string {
   const feed = text.indexOf("\n", at);
-  if (feed < 0) return { shown: `${line}|${text.slice(at)}`, next: text.length };
-  const end = text[feed - 1] === "\r" && feed > at ? feed - 1 : feed;
-  return { shown: `${line}|${text.slice(at, end)}`, next: feed + 1 };
+  const line = text.slice(at, feed < 0 ? text.length : feed);
+  return feed < 0 ? line : line.replace(/\r$/, "");
 }
 
-/** The last lines that fit into a window. */
-function endOf(text: string, totalLines: number, limit: number): { readonly from: number; readonly at: number } {
-  let from = totalLines;
+/** The last lines that fit into a window; at least one. */
+function startOfTail(text: string, limit: number): LineStart {
+  const totalLines = countLines(text, 0);
+  let line = totalLines;
   let at = text.length;
-  let left = MAX_WINDOW_BYTES;
-  while (from > 0 && totalLines - from < limit) {
+  let left = MAX_WINDOW_BYTES + 1;
+  while (line > 0 && totalLines - line < limit) {
     const start = at < 2 ? 0 : text.lastIndexOf("\n", at - 2) + 1;
-    left -= Buffer.byteLength(numbered(text, start, from).shown) + 1;
-    if (left < -1 && from < totalLines) break;
-    from--;
+    left -= Buffer.byteLength(`${line}|${textOfLine(text, start)}\n`);
+    if (left < 0 && line < totalLines) break;
+    line--;
     at = start;
   }
-  return { from, at };
+  return { line, at };
 }
 
-export function countLines(text: string): number {
-  let lines = 0;
+/** The start of the line after so many lines, or the end of the text. */
+function startOf(text: string, lines: number): LineStart {
   let at = 0;
-  for (let feed = text.indexOf("\n"); feed >= 0; feed = text.indexOf("\n", at)) {
+  let line = 0;
+  for (; line < lines && at < text.length; line++) at = text.indexOf("\n", at) + 1 || text.length;
+  return { line, at };
+}
+
+/** Number of lines from a position on. */
+export function countLines(text: string, from: number): number {
+  let lines = 0;
+  let at = from;
+  for (let feed = text.indexOf("\n", at); feed >= 0; feed = text.indexOf("\n", at)) {
     lines++;
     at = feed + 1;
   }
   return at < text.length ? lines + 1 : lines;
-}
-
-/** Where the line after so many lines starts, at most the end of the text. */
-function lineStart(text: string, lines: number): number {
-  let at = 0;
-  for (let passed = 0; passed < lines && at < text.length; passed++) at = text.indexOf("\n", at) + 1 || text.length;
-  return at;
 }
 
 const encoder = new TextEncoder();
