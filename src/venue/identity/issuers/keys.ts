@@ -123,15 +123,15 @@ export class IssuerKeys {
       const set = await this.#get(jwks ?? (await this.#discover(signal)), signal);
       this.#known = { keys: await keysOf(set), readAt: this.#nowMs };
     } catch (error) {
-      const reason = signal.aborted ? "no answer within 5 s" : error instanceof NotRead ? error.message : codeOf(error);
+      const reason = signal.aborted ? "no answer within 5 s" : reasonOf(error);
       log.warn({ issuer, reason }, "The keys of an issuer were not read: those of before hold for an hour");
     }
   }
 
-  /** The URL of the keys, from the issuer's metadata. @throws NotRead; the system's error */
+  /** The URL of the keys, from the issuer's metadata. @throws NotRead; the system's error when the time is up */
   async #discover(signal: AbortSignal): Promise<string> {
     const { issuer } = this.#options;
-    let failure: unknown;
+    const reasons: string[] = [];
     for (const address of metadataUrls(issuer)) {
       try {
         const { issuer: named, jwks_uri: uri } = fieldsOf(await this.#get(address, signal));
@@ -141,16 +141,20 @@ export class IssuerKeys {
         return uri;
       } catch (error) {
         if (signal.aborted) throw error;
-        failure = error;
+        reasons.push(reasonOf(error));
       }
     }
-    throw failure;
+    throw new NotRead(reasons.join("; "));
   }
 
   #get(address: string, signal: AbortSignal): Promise<unknown> {
     return readJson(address, { named: this.#named, signal });
   }
 }
+
+/** Fit for a log: no text of the answer. */
+const reasonOf = (error: unknown): string =>
+  error instanceof NotRead ? error.message : (codeOf(error) ?? "it cannot be read");
 
 /** Where an issuer has its metadata: as of RFC 8414, then as of OpenID Connect Discovery. */
 function metadataUrls(issuer: string): readonly string[] {

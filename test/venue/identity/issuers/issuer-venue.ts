@@ -1,14 +1,15 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseConfig } from "../../../../src/config/load.js";
+import type { VenueConfigInput } from "../../../../src/config/types.js";
 import type { Log } from "../../../../src/core/ports/log.js";
-import { createVenue, type Venue, type VenueConfigInput } from "../../../../src/index.js";
+import { type OpenVenue, openVenue } from "../../../../src/venue/start/open-venue.js";
 import { type Claims, sign, TestIssuer } from "./issuer.js";
 
 export type IssuerInput = NonNullable<NonNullable<VenueConfigInput["auth"]>["issuers"]>[number];
 
 export const ALL = { with: "file://", can: "crud" };
-export const LOCAL = "local-token-of-the-tests-local-token";
 
 /** A venue with the root `docs`, where nobody may do anything but by the tokens of one issuer. */
 export class IssuerVenue {
@@ -16,44 +17,62 @@ export class IssuerVenue {
   readonly issuer = new TestIssuer();
   /** All that was logged. */
   readonly logged: string[] = [];
-  #venue: Venue | undefined;
+  #open: OpenVenue | undefined;
 
   constructor() {
     mkdirSync(join(this.base, "docs"));
     writeFileSync(join(this.base, "docs", "a.txt"), "alpha");
   }
 
-  get venue(): Venue {
-    if (this.#venue === undefined) throw new Error("No venue is open");
-    return this.#venue;
+  get opened(): OpenVenue {
+    if (this.#open === undefined) throw new Error("No venue is open");
+    return this.#open;
+  }
+
+  get did(): string {
+    return this.opened.access.did;
   }
 
   get url(): string {
-    return this.venue.url;
+    return this.opened.host.url;
   }
 
   get resource(): string {
     return `${this.url}/mcp`;
   }
 
-  async open(given: Partial<IssuerInput> = {}, config: VenueConfigInput = {}): Promise<void> {
-    await this.issuer.listen();
+  #config(given: Partial<IssuerInput>, config: VenueConfigInput) {
     const issuers = [{ issuer: this.issuer.url, map: [{ when: {}, caps: [ALL] }], ...given }];
+    return parseConfig(
+      {
+        ...(config.listen === undefined ? { port: 0 } : {}),
+        ...{ stateDir: "state", seedFile: "seed", file: { roots: { docs: "docs" } } },
+        ...config,
+        auth: { public: { enabled: false }, localToken: true, issuers, ...config.auth },
+      },
+      { baseDir: this.base },
+    );
+  }
+
+  async open(given: Partial<IssuerInput> = {}, config: VenueConfigInput = {}): Promise<void> {
+    if (this.issuer.url === "") await this.issuer.listen();
     const note = (fields: object, text: string) => void this.logged.push(`${text} ${JSON.stringify(fields)}`);
     const log: Log = { debugs: true, debug: note, info: note, warn: note, error: note };
-    this.#venue = await createVenue(
-      {
-        ...{ port: 0, stateDir: "state", seedFile: "seed", file: { roots: { docs: "docs" } } },
-        ...config,
-        auth: { public: { enabled: false }, issuers, ...config.auth },
-      },
-      { baseDir: this.base, log },
-    );
-    await this.#venue.listen();
+    this.#open = await openVenue(this.#config(given, config), { listens: true, env: {}, log });
+    await this.#open.host.listen();
+  }
+
+  reload(given: Partial<IssuerInput> = {}, config: VenueConfigInput = {}): Promise<readonly string[]> {
+    return this.opened.prepareReload(this.#config(given, config)).commit();
+  }
+
+  async stop(): Promise<void> {
+    await this.#open?.close();
+    this.#open = undefined;
   }
 
   async close(): Promise<void> {
-    await this.#venue?.close();
+    await this.stop();
     await this.issuer.close();
     rmSync(this.base, { recursive: true, force: true });
   }
@@ -80,6 +99,6 @@ export class IssuerVenue {
 
   /** What the operator is answered. */
   async operate<T>(operation: string, input: object): Promise<T> {
-    return (await (await this.run(this.venue.localToken, operation, input)).json()) as T;
+    return (await (await this.run(this.opened.access.localToken, operation, input)).json()) as T;
   }
 }
