@@ -75,6 +75,7 @@ export const texts = {
     ucan: "UCAN",
     access: "access token",
     session: "session",
+    issuer: "outside issuer",
     public: "public",
     key: "key",
     process: "process",
@@ -406,6 +407,7 @@ export const texts = {
   revoke: "Revoke",
   revokeTitle: (label: string) => `Revoke ${plain(label)}?`,
   revokeLead: "It ends at once, with all that was made by it.",
+  revokeCallerLead: "It is refused from now on, whatever token its issuer gives to it.",
   revoked: "Revoked.",
   kinds: {
     owner: "Owner",
@@ -415,6 +417,7 @@ export const texts = {
     access: "Access token",
     session: "Session",
     ucan: "UCAN",
+    issuer: "Outside issuer",
     own: "Own key",
   } as Readonly<Record<string, string>>,
   sessionOf: (person: string) => `Session of ${person}`,

@@ -64,7 +64,7 @@ export async function tokensThere(calls: Pick<VenueCalls, "run">): Promise<reado
         readonly nextCursor?: string;
       };
       for (const { kind, label, did, id } of page.entries) {
-        if (label === undefined || !["static", "access", "session"].includes(kind)) continue;
+        if (label === undefined || !["static", "access", "session", "issuer"].includes(kind)) continue;
         // All sessions of a maker have its DID.
         found.push({ label, ...(kind !== "session" && did && { did }), ...(kind !== "static" && id && { id }) });
       }

@@ -130,7 +130,7 @@ function Holder({ entry, reload }: { readonly entry: AccessEntry; readonly reloa
   const isOver = !isInForce(entry);
   const isOwn = id !== undefined && id === who.value?.via;
   const canRevoke =
-    id !== undefined && ["access", "session", "ucan"].includes(kind) && !isOver && offers("auth:revoke");
+    id !== undefined && ["access", "session", "ucan", "issuer"].includes(kind) && !isOver && offers("auth:revoke");
   return (
     <tr class={isOver ? "over" : ""}>
       <td>
@@ -163,7 +163,7 @@ function Holder({ entry, reload }: { readonly entry: AccessEntry; readonly reloa
             type="button"
             class="quiet danger"
             aria-label={`${texts.revoke} ${holderOf(entry)}`}
-            onClick={() => void revoke(id, holderOf(entry), reload)}
+            onClick={() => void revoke(entry, id, reload)}
           >
             {texts.revoke}
           </button>
@@ -173,10 +173,10 @@ function Holder({ entry, reload }: { readonly entry: AccessEntry; readonly reloa
   );
 }
 
-async function revoke(id: string, label: string, reload: () => void): Promise<void> {
+async function revoke(entry: AccessEntry, id: string, reload: () => void): Promise<void> {
   const isSure = await showDialog<boolean>((close) => (
     <Dialog
-      title={texts.revokeTitle(label)}
+      title={texts.revokeTitle(holderOf(entry))}
       onClose={() => close()}
       onSubmit={() => close(true)}
       footer={
@@ -190,7 +190,7 @@ async function revoke(id: string, label: string, reload: () => void): Promise<vo
         </>
       }
     >
-      <p>{texts.revokeLead}</p>
+      <p>{entry.kind === "issuer" ? texts.revokeCallerLead : texts.revokeLead}</p>
     </Dialog>
   ));
   if (isSure !== true) return;

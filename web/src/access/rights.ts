@@ -31,7 +31,7 @@ export const isInForce = ({ revoked, expires }: AccessEntry): boolean =>
 /** Whether the caller may have access tokens and links made. An access token with capabilities makes none. */
 export function mayIssueTokens(): boolean {
   const kind = who.value?.authentication ?? "public";
-  return offers("auth:issue") && !["public", "access-token", "ucan"].includes(kind);
+  return offers("auth:issue") && !["public", "access-token", "ucan", "issuer"].includes(kind);
 }
 
 /**

@@ -66,7 +66,7 @@ export const plain = (text: string): string =>
 /** `did:key:z6Mk…3fGh`. */
 export function shortDid(did: string): string {
   if (did === "" || did.length <= 24) return plain(did);
-  const own = /:(access|token|public)(?::(.+))?$/.exec(did);
+  const own = /:(access|token|public|sub)(?::(.+))?$/.exec(did);
   if (own !== null) return plain(own[2] === undefined ? (own[1] ?? "") : `${own[1]} ${own[2].slice(0, 12)}`);
   return plain(`${did.slice(0, 12)}…${did.slice(-4)}`);
 }

@@ -154,12 +154,12 @@ function signedUcans({ access }: OperationParts): Placed[] {
   }));
 }
 
-/** Those who have called since the start: nobody else is known, and none of them by more than the issuer's URL. */
+/** Those who have called since the start: nobody else is known, and none of them by anything that a token says. */
 function callersOfIssuers({ access }: OperationParts): Placed[] {
   return (access.issuers?.callers() ?? []).map(({ did, issuer, grants, lastUsed }) => ({
     entry: {
       // Without an end: with another token the caller comes back.
-      ...{ kind: "issuer", id: did, label: issuer, did, grants, lastUsed },
+      ...{ kind: "issuer", id: did, label: `${new URL(issuer).host} ${did.slice(-32, -24)}`, did, grants, lastUsed },
       ...(access.revocations.has(did) ? { revoked: lastUsed } : {}),
     },
     key: keyOf("issuer", did),
