@@ -47,7 +47,7 @@ function checkProfile(place: Place, given: Draft<ProfileConfig>, roots: readonly
   if (given.snapshot === true && given.shell === undefined) {
     report(placeBelow(place, "snapshot"), "needs a shell: without one there are no commands");
   }
-  if (given.onStale === "rebase" && given.variant !== "0.50") {
+  if (profile === "everruns" && given.onStale === "rebase" && given.variant !== "0.50") {
     report(placeBelow(place, "onStale"), 'must be "reject", or variant "0.50"');
   }
   for (const key of ONLY_EVERRUNS) {

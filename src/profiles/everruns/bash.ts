@@ -15,11 +15,11 @@ const MAX_SECONDS = 300;
 
 /** Form of the tool in a variant. */
 interface BashForm {
-  /** Of its schema. */
+  /** Folder of its schema. */
   readonly folder: string;
   readonly command: string;
   readonly timeout: string;
-  /** Of the timeout, in one second. */
+  /** Units of the timeout in one second. */
   readonly units: number;
   /** Most bytes kept of stdout and stderr. */
   room(args: JsonObject, exitCode: number): { readonly stdout: number; readonly stderr: number };

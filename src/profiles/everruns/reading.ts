@@ -52,7 +52,7 @@ function mannerOf(path: string): Manner {
 const PDF = "application/pdf";
 const PDF_MARK = "%PDF-";
 
-/** What every answer tells of a file. */
+/** Facts in every answer of a read. */
 interface Facts {
   readonly path: string;
   readonly size: number;
@@ -151,13 +151,16 @@ export async function readMany(given: readonly string[], wish: ReadWish, call: S
 }
 
 async function readOne(asked: string, wish: ReadWish, call: SessionCall): Promise<JsonObject> {
+  let shown = asked;
   try {
-    const { image, document, ...answer } = await readWindow(call.paths.parse(asked), wish, call);
+    const path = call.paths.parse(asked);
+    shown = call.paths.show(path);
+    const { image, document, ...answer } = await readWindow(path, wish, call);
     if (answer["media_type"] === undefined) return answer;
     const isShown = image !== undefined || document !== undefined;
     return { ...answer, image_omitted: true, ...(isShown && { hint: "call read_file with this path to see it" }) };
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code === "ABORTED") throw error;
-    return { path: asked, error: textOf(error, { tool: "read_file", args: { path: asked } }, call.paths) };
+    return { path: shown, error: textOf(error, { tool: "read_file", args: { path: asked } }, call.paths) };
   }
 }

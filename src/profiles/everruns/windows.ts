@@ -1,4 +1,4 @@
-// Windows of numbered lines as the 0.50 tools show them, and the account of what an answer leaves out.
+// Windows of numbered lines as the 0.50 tools show them, and the account of a cut.
 
 import type { JsonObject } from "../../core/ports/adapter.js";
 
@@ -10,7 +10,7 @@ const MOST_UNUSED = 4096;
 /** Limit that cut an answer. */
 type Cap = "line_cap" | "item_cap" | "size_cap";
 
-/** What was left out of an answer. */
+/** The end of an answer that was cut. */
 interface Cut {
   readonly reason: Cap;
   /** Bytes of the whole; absent: not known. */
@@ -36,7 +36,7 @@ export function truncationOf(bytes: number, cut?: Cut): JsonObject {
   return account;
 }
 
-/** Which lines of a text are wanted. */
+/** A wish for lines of a text. */
 export interface WindowWish {
   /** Lines before the window; `undefined`: the window is the end of the text. */
   readonly offset: number | undefined;

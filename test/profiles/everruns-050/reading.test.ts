@@ -201,7 +201,7 @@ describe.each(KINDS)("on a %s root", (kind) => {
         expect(await call("read_many_files", { paths, ...args })).toEqual({
           results: [
             await read("b.log", args),
-            { path: "none", error: "File not found: /workspace/none" },
+            { path: "/workspace/none", error: "File not found: /workspace/none" },
             ...[await read("a.txt", args), await read("c.bin", args)],
             { path: "../x", error: "path traversal rejected: ../x" },
             await read("a.txt", args),
@@ -278,7 +278,7 @@ test("a file above the limit of the root is not read", async () => {
     const error = "File exceeds the size limit of 100 bytes";
     expect(await profile.call("read_file", { path: "large" })).toEqual({ error });
     expect(await profile.call("read_many_files", { paths: ["large", "none"] })).toMatchObject({
-      results: [{ path: "large", error }, { error: "File not found: /workspace/none" }],
+      results: [{ path: "/workspace/large", error }, { error: "File not found: /workspace/none" }],
     });
   } finally {
     await adapter.close();

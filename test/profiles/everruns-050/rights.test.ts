@@ -57,7 +57,9 @@ describe.each(KINDS)("a caller on a %s root", (kind) => {
     await call("write_file", { path: "a/f", content: "mine" });
     await call("write_file", { path: "b/f", content: "theirs" });
     const paths = ["b/f", "a/f", "b/none"];
-    const denied = (path: string) => ({ path, error: `permission denied: requires crud/read on file://r/…/${path}` });
+    const denied = (path: string) => ({
+      ...{ path: `/workspace/${path}`, error: `permission denied: requires crud/read on file://r/…/${path}` },
+    });
     const { results } = Object(await call("read_many_files", { paths }, holding("a/", "crud/read")));
     expect(results).toEqual([denied("b/f"), expect.objectContaining({ content: "1|mine" }), denied("b/none")]);
   });
@@ -161,7 +163,7 @@ describe("links", () => {
     const refused = `path traversal rejected: /workspace/${path} goes through a symlink`;
     for (const [tool, args] of ON_PATHS) expect(await fail(tool, { path, ...args })).toBe(refused);
     expect(await call("read_many_files", { paths: [path, "real/f.txt"] })).toMatchObject({
-      results: [{ path, error: refused }, { content: "1|x" }],
+      results: [{ path: `/workspace/${path}`, error: refused }, { content: "1|x" }],
     });
     expect(readFileSync(join(bed.outside, "secret.txt"), "utf8")).toBe("x\n");
     expect(existsSync(join(bed.outside, "new"))).toBe(false);
