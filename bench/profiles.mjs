@@ -9,12 +9,14 @@ import { AcpClientFs } from "venue-files/acp";
 import { expectThat } from "./expect.mjs";
 import { runBench, shown } from "./harness.mjs";
 import { temporaryDirectory } from "./lifetime.mjs";
-import { inTurns, median, ratios, spent } from "./timing.mjs";
+import { connectBoth } from "./rows/acp-tools.mjs";
+import { inTurns, median, ratios, spent, timed } from "./timing.mjs";
 
 const MOST = 1.25;
 const MOST_ACP = 1.3;
 /** Lines are numbered, and an answer has the hash of its file. */
 const MOST_WINDOW = 1.3;
+const MOST_TOOL = 1.5;
 const CONTENT = "A line of text.\n".repeat(256);
 
 const base = temporaryDirectory();
@@ -85,8 +87,16 @@ async function readOverAcp(name) {
   return [500, read, apart, MOST_ACP];
 }
 
+const tools = await connectBoth(base);
+/** In other processes too: by the clock. */
+const byTool = (name, args) => [300, ...tools.both(name, args), MOST_TOOL, timed];
+
 /** By name: calls of a round, the tool, the operation, and the most that the tool may take of it. */
 const PAIRS = {
+  "ACP: file_read 1 KB, over stdio": byTool("file_read", { path: "ws/tiny" }),
+  "ACP: file_read 64 KB, over stdio": byTool("file_read", { path: "ws/medium" }),
+  "ACP: file_list, over stdio": byTool("file_list", { path: "ws/dir" }),
+  "ACP: file_write 1 KB, over stdio": byTool("file_write", { path: "ws/t", content: texts.tiny }),
   "ACP: read 1 KB": await readOverAcp("tiny"),
   "ACP: read 64 KB": await readOverAcp("medium"),
   "read 4 KB": [1000, () => call("read", { path: "small" }), () => core("read", { path: "ws/small", ...range })],
@@ -109,9 +119,9 @@ const PAIRS = {
   "everruns: edit 4 KB": [200, editByTool, editByOperation],
 };
 
-async function measurePair({ quick, row }, what, [calls, tool, operation, most = MOST]) {
+async function measurePair({ quick, row }, what, [calls, tool, operation, most = MOST, timing = spent]) {
   const many = (work) => () =>
-    spent(async () => {
+    timing(async () => {
       for (let index = 0; index < calls; index++) await work();
     });
   const forms = { tool: many(tool), operation: many(operation) };
@@ -125,3 +135,4 @@ async function measurePair({ quick, row }, what, [calls, tool, operation, most =
 await runBench(
   Object.entries(PAIRS).map(([name, pair]) => ({ name, run: (context) => measurePair(context, name, pair) })),
 );
+await tools.close();

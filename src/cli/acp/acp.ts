@@ -1,7 +1,7 @@
 // The `acp` command: runs an agent on the roots, with the user at the terminal.
 
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { type ClientApp, methods, RequestError } from "@agentclientprotocol/sdk";
+import { type ClientApp, methods, RequestError, type SessionInfo } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
 import type { Log } from "../../core/ports/log.js";
 import { DEFAULT_SHELL } from "../../core/ports/sandbox.js";
@@ -11,7 +11,7 @@ import { AcpClientFs } from "../../surfaces/acp/client-fs.js";
 import { rootsOf } from "../../surfaces/acp/files/files.js";
 import { placeMounts } from "../../surfaces/acp/files/mounts.js";
 import type { ProtocolChoice } from "../../surfaces/acp/options.js";
-import type { AcpConnection, ListedSession } from "../../surfaces/acp/protocol/connection.js";
+import type { AcpConnection } from "../../surfaces/acp/protocol/connection.js";
 import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
 import { type OpenFiles, openFiles } from "../../venue/start/open-files.js";
 import { withConfiguredLog } from "../../venue/start/open-parts.js";
@@ -128,8 +128,8 @@ async function openSession(connection: AcpConnection, directories: readonly stri
 /** Maximum pages of sessions. */
 const MAX_PAGES = 100;
 
-async function allSessions(connection: AcpConnection): Promise<readonly ListedSession[]> {
-  const found: ListedSession[] = [];
+async function allSessions(connection: AcpConnection): Promise<readonly SessionInfo[]> {
+  const found: SessionInfo[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const { sessions, nextCursor } = await connection.listSessions(cursor === undefined ? {} : { cursor });

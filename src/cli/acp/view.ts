@@ -1,8 +1,8 @@
 // Formats the requests, changes and audit records of an agent for a terminal.
 
+import type { SessionInfo } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
 import { fieldsOf } from "../../core/unknown.js";
-import type { ListedSession } from "../../surfaces/acp/protocol/connection.js";
 import type { ApprovalRequest } from "../../surfaces/acp/review/approval.js";
 import type { AcpAuditRecord } from "../../surfaces/acp/review/audit.js";
 import type { Modified } from "../../surfaces/acp/review/modified.js";
@@ -117,7 +117,7 @@ function textOf(block: unknown): string {
 }
 
 /** Formats the sessions that an agent keeps. */
-export function sessionsView(sessions: readonly ListedSession[]): string {
+export function sessionsView(sessions: readonly SessionInfo[]): string {
   if (sessions.length === 0) return "The agent keeps no sessions in these roots.\n";
   const rows = sessions.map(({ sessionId, updatedAt, cwd, title }) =>
     [sessionId, updatedAt ?? "", cwd, title ?? ""].map(escapeText),

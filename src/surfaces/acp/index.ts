@@ -14,7 +14,7 @@ export type {
   ProtocolChoice,
   ProtocolVersion,
 } from "./options.js";
-export type { AcpConnection, Configure, ListedSession, NewSession } from "./protocol/connection.js";
+export type { AcpConnection, Configure, NewSession } from "./protocol/connection.js";
 export type { AcpCapabilities } from "./protocol/negotiate.js";
 export type { SessionDirectories } from "./protocol/sessions.js";
 export type {

@@ -8,6 +8,7 @@ import {
   type McpServer,
   methods,
   type NewSessionRequest,
+  type SessionInfo,
   type Stream,
 } from "@agentclientprotocol/sdk";
 import { adapterError } from "../../../core/errors/errors.js";
@@ -30,14 +31,6 @@ export interface NewSession extends SessionDirectories {
   readonly mcpServers?: readonly McpServer[];
 }
 
-/** A session that an agent keeps. */
-export interface ListedSession extends SessionDirectories {
-  readonly sessionId: string;
-  readonly title?: string | null;
-  /** ISO 8601. */
-  readonly updatedAt?: string | null;
-}
-
 /** A connected agent. Whatever is asked of it waits until the version is agreed on. */
 export interface AcpConnection {
   /** The version spoken. Rejects if there is none. */
@@ -53,7 +46,7 @@ export interface AcpConnection {
   newSession(request: NewSession): Promise<string>;
   /** One page of the sessions that the agent keeps; those outside the mounts are left out. @throws NOT_SUPPORTED */
   listSessions(request?: { readonly cwd?: string; readonly cursor?: string }): Promise<{
-    readonly sessions: readonly ListedSession[];
+    readonly sessions: readonly SessionInfo[];
     readonly nextCursor?: string;
   }>;
   /**
@@ -131,7 +124,7 @@ export function createConnection(stream: Stream, parts: ConnectionParts): AcpCon
       const mounts = await parts.mounts();
       const page = await agent.request(methods.agent.session.list, { ...request });
       const { sessions: all, nextCursor: next } = page;
-      return { sessions: all.filter((one) => isIn(mounts, one)).map(listed), ...(next ? { nextCursor: next } : {}) };
+      return { sessions: all.filter((one) => isIn(mounts, one)), ...(next ? { nextCursor: next } : {}) };
     },
     async resumeSession(sessionId, request) {
       directoriesOf(request, await parts.mounts());
@@ -244,10 +237,3 @@ async function resumeSession(
 function isIn(mounts: readonly Mount[], session: SessionDirectories): boolean {
   return [session.cwd, ...(session.additionalDirectories ?? [])].every((path) => findPlace(mounts, path) !== undefined);
 }
-
-const listed = ({ sessionId, cwd, additionalDirectories, title, updatedAt }: ListedSession): ListedSession => ({
-  ...{ sessionId, cwd },
-  ...(additionalDirectories === undefined ? {} : { additionalDirectories }),
-  ...(title ? { title } : {}),
-  ...(updatedAt ? { updatedAt } : {}),
-});

@@ -2,7 +2,7 @@
 
 import { type ClientApp, methods, RequestError } from "@agentclientprotocol/sdk";
 import { rejectOnAbort } from "../../../core/turns.js";
-import { fieldsOf, isObject } from "../../../core/unknown.js";
+import { fieldsOf } from "../../../core/unknown.js";
 import type { Elicit } from "../options.js";
 import { answerFor } from "./errors.js";
 import { type Peer, sessionOf } from "./handlers.js";
@@ -40,74 +40,19 @@ export function registerElicitation(
   });
 }
 
-/** Whether content is what a form asks for: each field known and as its schema says, none missing. */
-export async function fitsForm({ properties, required }: Fields, content: unknown): Promise<boolean> {
-  const fields = fieldsOf(properties);
-  if (!isObject(content) || !listOf(required).every((name) => Object.hasOwn(content, String(name)))) return false;
-  for (const [name, value] of Object.entries(content)) {
-    if (!Object.hasOwn(fields, name) || !(await fits(fieldsOf(fields[name]), value))) return false;
-  }
-  return true;
-}
-
-async function fits(field: Fields, value: unknown): Promise<boolean> {
-  switch (field["type"]) {
-    case "string":
-      return typeof value === "string" && isText(field, value) && (await hasPattern(field["pattern"], value));
-    case "integer":
-    case "number":
-      return Number.isFinite(value) && isNumber(field, Number(value));
-    case "boolean":
-      return typeof value === "boolean";
-    case "array": {
-      if (!Array.isArray(value) || new Set(value).size < value.length) return false;
-      const known = choicesOf(fieldsOf(field["items"]));
-      const isChoice = (one: unknown): boolean => typeof one === "string" && known?.includes(one) !== false;
-      return isBetween(value.length, field["minItems"], field["maxItems"]) && value.every(isChoice);
-    }
-    default:
-      return false;
-  }
-}
-
-const isNumber = ({ type, minimum, maximum }: Fields, value: number): boolean =>
-  (type !== "integer" || Number.isInteger(value)) && isBetween(value, minimum, maximum);
-
-function isText(field: Fields, value: string): boolean {
-  const { minLength, maxLength, format } = field;
-  const isKnown = FORMATS.get(format);
-  return (
-    isBetween([...value].length, minLength, maxLength) &&
-    choicesOf(field)?.includes(value) !== false &&
-    (isKnown === undefined || isKnown(value))
-  );
-}
-
-const FORMATS: ReadonlyMap<unknown, (text: string) => boolean> = new Map([
-  ["email", (text: string) => /^[^\s@]+@[^\s@]+$/.test(text)],
-  ["uri", (text: string) => URL.canParse(text)],
-  ["date", (text: string) => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))],
-  ["date-time", (text: string) => /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text))],
-]);
-
-const isBetween = (value: number, least: unknown, most: unknown): boolean =>
-  !(typeof least === "number" && value < least) && !(typeof most === "number" && value > most);
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-
-/** The values that may be chosen; `undefined`: any. */
-function choicesOf({ enum: values, oneOf, anyOf }: Fields): readonly unknown[] | undefined {
-  if (Array.isArray(values)) return values;
-  const titled = oneOf ?? anyOf;
-  return Array.isArray(titled) ? titled.map((one) => fieldsOf(one)["const"]) : undefined;
-}
-
-/** Patterns come from the agent: they are run in linear time. */
-async function hasPattern(pattern: unknown, value: string): Promise<boolean> {
-  if (typeof pattern !== "string") return true;
-  const { RE2JS } = await import("re2js");
+/** Whether content is what a form asks for. Its schema comes from the agent: patterns are run in linear time. */
+export async function fitsForm(schema: Fields, content: unknown): Promise<boolean> {
+  const [{ Ajv }, { RE2JS }] = await Promise.all([import("ajv"), import("re2js")]);
+  const patterns = (pattern: string) => {
+    const compiled = RE2JS.compile(pattern);
+    return { test: (text: string) => compiled.matcher(text).find() };
+  };
+  const regExp = Object.assign(patterns, { code: "" });
   try {
-    return RE2JS.compile(pattern).matcher(value).find();
+    // The protocol has `null` for what is absent.
+    const plain = JSON.parse(JSON.stringify(schema), (_, value) => value ?? undefined);
+    const form = new Ajv({ strict: false, strictNumbers: true, validateFormats: false, code: { regExp } });
+    return form.compile({ ...plain, type: "object", additionalProperties: false })(content) === true;
   } catch {
     return false;
   }

@@ -37,9 +37,9 @@ export interface AgentFacts {
 export interface Agreement {
   readonly version: ProtocolVersion;
   readonly agent: AgentFacts;
-  /** `initialize`, with its answer as it came. */
-  readonly initialize: { readonly request: object; readonly answer: object };
-  /** For the app: what the agent has sent meanwhile comes first. */
+  /** Parameters of `initialize`. */
+  readonly request: object;
+  /** For the app: what the agent has sent meanwhile comes first, and an `initialize` of the app is answered here. */
   readonly stream: Stream;
 }
 
@@ -70,7 +70,7 @@ export async function negotiate(stream: Stream, greeting: Greeting, signal: Abor
     if (error !== undefined) throw errorOf(error);
     const answer = fieldsOf(result);
     const version = versionIn(answer, isRefused ? 1 : choice);
-    return { version, agent: FACTS[version](answer), initialize: { request, answer }, stream: exchange.handOver() };
+    return { version, agent: FACTS[version](answer), request, stream: exchange.handOver(answer) };
   } catch (error) {
     exchange.close();
     throw error;
@@ -107,7 +107,8 @@ export const newApp = async (version: ProtocolVersion, name: string): Promise<Cl
 
 /** Hands the stream to the app of the version. The rest of this surface knows apps of both as one: they have the same names. */
 export async function connectApp(app: ClientApp, agreed: Agreement): Promise<ClientConnection> {
-  return agreed.version === 1 ? app.connect(agreed.stream) : (await import("./version-2.js")).connect2(app, agreed);
+  const { version, stream, request } = agreed;
+  return version === 1 ? app.connect(stream) : (await import("./version-2.js")).connect2(app, stream, request);
 }
 
 /** MCP servers as a version writes them. */
@@ -183,19 +184,14 @@ class Exchange {
     }
   }
 
-  handOver(): Stream {
+  handOver(result: object): Stream {
     this.#signal.removeEventListener("abort", this.#onAbort);
-    this.#writer.releaseLock();
-    const { writable, readable } = this.#stream;
-    if (this.#early.length === 0) {
-      this.#reader.releaseLock();
-      return { writable, readable };
-    }
-    const early = this.#early;
-    const reader = this.#reader;
-    const later = new ReadableStream<Message>({
+    const [reader, writer, early] = [this.#reader, this.#writer, this.#early];
+    let answer = (_message: Message): void => {};
+    const readable = new ReadableStream<Message>({
       start(controller) {
-        for (const message of early) controller.enqueue(message);
+        answer = (message) => controller.enqueue(message);
+        for (const message of early) answer(message);
       },
       async pull(controller) {
         const { value, done } = await reader.read();
@@ -204,7 +200,16 @@ class Exchange {
       },
       cancel: (reason) => reader.cancel(reason),
     });
-    return { writable, readable: later };
+    const writable = new WritableStream<Message>({
+      async write(message) {
+        const isAsking = "method" in message && "id" in message && message.method === "initialize";
+        if (isAsking) answer({ jsonrpc: "2.0", id: message.id, result });
+        else await writer.write(message);
+      },
+      close: () => writer.close(),
+      abort: (reason) => writer.abort(reason),
+    });
+    return { readable, writable };
   }
 
   close(): void {

@@ -4,8 +4,6 @@ import type { ClientApp, ClientConnection, ClientContext, Stream } from "@agentc
 import type * as v2 from "@agentclientprotocol/sdk/experimental/v2";
 import { pacedStream } from "../paced-stream.js";
 
-type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
-
 const isStream = (target: Stream | v2.AgentApp): target is Stream => "readable" in target;
 
 /** A paced app. Its type is that of version 1, which registers and requests by the same names; what messages hold differs. */
@@ -26,48 +24,10 @@ export async function createApp2(name: string): Promise<ClientApp> {
   return new PacedApp2({ name }) as unknown as ClientApp;
 }
 
-/** A stream on which `initialize` was answered. */
-interface Greeted {
-  readonly stream: Stream;
-  readonly initialize: { readonly request: object; readonly answer: object };
-}
-
 /** Connects an app whose `initialize` is answered already: it gets that answer, and the agent no second request. */
-export async function connect2(
-  app: ClientApp,
-  { stream, initialize: { request, answer } }: Greeted,
-): Promise<ClientConnection> {
-  const connection = (app as unknown as v2.ClientApp).connect(answered(stream, answer));
+export async function connect2(app: ClientApp, stream: Stream, request: object): Promise<ClientConnection> {
+  const connection = (app as unknown as v2.ClientApp).connect(stream);
   await connection.agent.request("initialize", request as v2.InitializeRequest);
   const { agent, signal, closed } = connection;
   return { agent: agent as unknown as ClientContext, signal, closed, close: (error) => connection.close(error) };
-}
-
-function answered({ readable, writable }: Stream, result: object): Stream {
-  const reader = readable.getReader();
-  const writer = writable.getWriter();
-  let answer = (_message: Message): void => {};
-  const asked = new Promise<Message>((resolve) => {
-    answer = resolve;
-  });
-  return {
-    readable: new ReadableStream<Message>({
-      start: async (controller) => controller.enqueue(await asked),
-      async pull(controller) {
-        const { value, done } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    }),
-    writable: new WritableStream<Message>({
-      async write(message) {
-        const isAsking = "method" in message && "id" in message && message.method === "initialize";
-        if (isAsking) answer({ jsonrpc: "2.0", id: message.id, result });
-        else await writer.write(message);
-      },
-      close: () => writer.close(),
-      abort: (reason) => writer.abort(reason),
-    }),
-  };
 }

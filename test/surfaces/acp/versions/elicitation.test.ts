@@ -165,11 +165,6 @@ describe("content fits a form", () => {
     [field({ type: "string", pattern: "^a+$" }), { a: "ab" }, false],
     [field({ type: "string", pattern: "(" }), { a: "(" }, false],
     [field({ type: "string", pattern: "^(a+)+$" }), { a: `${"a".repeat(5000)}b` }, false],
-    [field({ type: "string", format: "email" }), { a: "a@b.c" }, true],
-    [field({ type: "string", format: "email" }), { a: "a b" }, false],
-    [field({ type: "string", format: "uri" }), { a: "x" }, false],
-    [field({ type: "string", format: "date" }), { a: "2026-13-01" }, false],
-    [field({ type: "string", format: "date-time" }), { a: "2026-12-01T00:00:00Z" }, true],
     [field({ type: "string", minLength: null, pattern: null, enum: null }), { a: "" }, true],
     [field({ type: "integer" }), { a: 1.5 }, false],
     [field({ type: "number", minimum: 1, maximum: 2 }), { a: 1.5 }, true],
@@ -179,9 +174,9 @@ describe("content fits a form", () => {
     [field({ type: "array", items: { type: "string", enum: ["x", "y"] } }), { a: ["x", "y"] }, true],
     [field({ type: "array", items: { type: "string", enum: ["x"] } }), { a: ["z"] }, false],
     [field({ type: "array", items: { anyOf: [{ const: "x", title: "X" }] }, maxItems: 1 }), { a: ["x"] }, true],
-    [field({ type: "array", items: { type: "string", enum: ["x"] } }), { a: ["x", "x"] }, false],
     [field({ type: "array", items: { type: "string", enum: ["x"] }, minItems: 1 }), { a: [] }, false],
-    [field({ type: "object" }), { a: {} }, false],
+    [field({ type: "other" }), { a: "x" }, false],
+    [field({ $ref: "http://127.0.0.1:1/x" }), { a: "x" }, false],
   ];
   test.each(CASES)("%j: %j %s", async (schema, content, fits) => {
     expect(await fitsForm(schema as Record<string, unknown>, content)).toBe(fits);
