@@ -9,7 +9,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { Intake } from "../streams/intake.js";
 
-type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
+export type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
 type Id = string | number;
 
 /** Maximum requests of one agent in progress, by method, including answers that it has not yet taken. */
@@ -19,14 +19,22 @@ const MOST: readonly (readonly [method: string, most: number])[] = [
   ["mcp/message", 16],
 ];
 
+/** A stream on which `initialize` was answered before there was an app. */
+export interface GreetedStream extends Stream {
+  /** What the agent has sent besides. */
+  readonly early?: readonly Message[];
+  /** Answer to the `initialize` of the app, which the agent does not get. */
+  readonly answer?: object;
+}
+
 /**
  * Wraps a stream so that further `fs/*` and `mcp/*` requests queue, in order, while the agent has not taken the answers to its
  * earlier reads. An agent that sends reads without taking the answers cannot make the host buffer ahead. All other
  * messages pass through.
  */
-export function pacedStream({ readable, writable }: Stream): Stream {
+export function pacedStream({ readable, writable, early = [], answer }: GreetedStream): Stream {
   const pace = new Pace();
-  return { readable: pace.incoming(readable), writable: pace.outgoing(writable) };
+  return { readable: pace.incoming(readable, early), writable: pace.outgoing(writable, answer) };
 }
 
 /** An app that paces every stream it is connected to. An agent in this process is connected without a stream. */
@@ -58,11 +66,12 @@ class Pace {
     },
   });
 
-  incoming(readable: ReadableStream<Message>): ReadableStream<Message> {
+  incoming(readable: ReadableStream<Message>, early: readonly Message[]): ReadableStream<Message> {
     const reader = readable.getReader();
     return new ReadableStream<Message>({
       start: (controller) => {
         this.#deliver = (message) => controller.enqueue(message);
+        for (const message of early) this.#take(message);
         void this.#pass(reader).then(
           () => close(controller),
           (error: unknown) => controller.error(error),
@@ -76,12 +85,14 @@ class Pace {
     });
   }
 
-  outgoing(writable: WritableStream<Message>): WritableStream<Message> {
+  outgoing(writable: WritableStream<Message>, answer: object | undefined): WritableStream<Message> {
     const writer = writable.getWriter();
     return new WritableStream<Message>({
       write: async (message) => {
+        const method = methodOf(message);
+        if (answer !== undefined && method === "initialize") return this.#answer(message, answer);
         await writer.write(message);
-        const id = methodOf(message) === undefined ? idOf(message) : undefined;
+        const id = method === undefined ? idOf(message) : undefined;
         if (id !== undefined && this.#running.some(({ ids }) => ids.delete(id))) this.#intake.startNext();
       },
       close: () => writer.close(),
@@ -98,9 +109,18 @@ class Pace {
       }
       const { value, done } = await reader.read();
       if (done) return this.#intake.finish();
-      if (idOf(value) !== undefined && /^(?:fs|mcp)\//.test(methodOf(value) ?? "")) this.#intake.push(value);
-      else this.#deliver(value);
+      this.#take(value);
     }
+  }
+
+  #take(message: Message): void {
+    if (idOf(message) !== undefined && /^(?:fs|mcp)\//.test(methodOf(message) ?? "")) this.#intake.push(message);
+    else this.#deliver(message);
+  }
+
+  #answer(request: Message, result: object): void {
+    const id = idOf(request);
+    if (id !== undefined) this.#deliver({ jsonrpc: "2.0", id, result });
   }
 }
 

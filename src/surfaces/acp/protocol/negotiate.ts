@@ -10,7 +10,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
 import type { ProtocolChoice, ProtocolVersion } from "../options.js";
-import { PacedApp } from "../paced-stream.js";
+import { type GreetedStream, type Message, PacedApp } from "../paced-stream.js";
 
 /** Capabilities announced to agents in `initialize`. */
 export interface AcpCapabilities {
@@ -39,8 +39,7 @@ export interface Agreement {
   readonly agent: AgentFacts;
   /** Parameters of `initialize`. */
   readonly request: object;
-  /** For the app: what the agent has sent meanwhile comes first, and an `initialize` of the app is answered here. */
-  readonly stream: Stream;
+  readonly stream: GreetedStream;
 }
 
 export interface Greeting {
@@ -49,7 +48,6 @@ export interface Greeting {
   readonly capabilities: AcpCapabilities;
 }
 
-type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
 type Json = Readonly<Record<string, unknown>>;
 
 /** Maximum messages that an agent may send before its answer. */
@@ -184,39 +182,20 @@ class Exchange {
     }
   }
 
-  handOver(result: object): Stream {
-    this.#signal.removeEventListener("abort", this.#onAbort);
-    const [reader, writer, early] = [this.#reader, this.#writer, this.#early];
-    let answer = (_message: Message): void => {};
-    const readable = new ReadableStream<Message>({
-      start(controller) {
-        answer = (message) => controller.enqueue(message);
-        for (const message of early) answer(message);
-      },
-      async pull(controller) {
-        const { value, done } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    });
-    const writable = new WritableStream<Message>({
-      async write(message) {
-        const isAsking = "method" in message && "id" in message && message.method === "initialize";
-        if (isAsking) answer({ jsonrpc: "2.0", id: message.id, result });
-        else await writer.write(message);
-      },
-      close: () => writer.close(),
-      abort: (reason) => writer.abort(reason),
-    });
-    return { readable, writable };
+  handOver(answer: object): GreetedStream {
+    this.#release();
+    return { ...this.#stream, early: this.#early, answer };
   }
 
   close(): void {
+    this.#release();
+    discard(this.#stream);
+  }
+
+  #release(): void {
     this.#signal.removeEventListener("abort", this.#onAbort);
     this.#reader.releaseLock();
     this.#writer.releaseLock();
-    discard(this.#stream);
   }
 }
 
