@@ -22,51 +22,49 @@ export interface AuditRecord {
    * By what the caller called: id of the access token or of the UCAN it authenticated with, else of the session, else of
    * this process. As in the journal.
    */
-  readonly via?: string;
+  readonly via?: string | undefined;
   /** Tool of a profile that called it, `jettson:jettson_files_read`. */
-  readonly tool?: string;
+  readonly tool?: string | undefined;
   /**
    * Canonical `file://<root>/<path>`, or as far as it could be parsed; `ucan:<id>` or `ucan:<DID>` if issued or
    * revoked.
    */
   readonly resource: string;
   /** Further resources of a call that has several, in the same form. */
-  readonly others?: readonly string[];
+  readonly others?: readonly string[] | undefined;
   /** `OK` or an error code. */
   readonly outcome: string;
   /** The change was made before the call failed. */
-  readonly made?: true;
+  readonly made?: true | undefined;
   /** File bytes read or written. */
   readonly bytes: number;
   /** Duration in milliseconds, with microsecond precision. */
   readonly ms: number;
-  readonly job?: string;
+  readonly job?: string | undefined;
   /** The command to run: hex SHA-256 of it, and its first 200 characters. */
-  readonly command?: { readonly sha256: string; readonly start: string };
+  readonly command?: { readonly sha256: string; readonly start: string } | undefined;
   /** Exit code of the command; `null` if a signal ended it. */
-  readonly exitCode?: number | null;
+  readonly exitCode?: number | null | undefined;
   /** Where a right was missing. */
-  readonly denied?: DeniedRight;
+  readonly denied?: DeniedRight | undefined;
   /** The person that approved the call, where the root requires it: a DID, or `client` for the user of the calling client. */
-  readonly approvedBy?: string;
+  readonly approvedBy?: string | undefined;
   /**
    * Delegation chain behind the permission, from the token sent to the one the owner signed: ids and DIDs, never
    * texts.
    */
-  readonly proofs?: readonly { readonly id: string; readonly issuer: string }[];
+  readonly proofs?: readonly { readonly id: string; readonly issuer: string }[] | undefined;
 }
 
 /** Most grants that a record lists: a denial may happen often. */
 const MAX_HELD = 5;
 
 /** The missing right of a CAPABILITY_DENIED failure, with a few of the held ones. */
-export function deniedBy(failure: FileAdapterError | undefined): Pick<AuditRecord, "denied"> {
+export function deniedBy(failure: FileAdapterError | undefined): AuditRecord["denied"] {
   const { required, have, have_truncated: isCut } = failure?.data ?? {};
-  if (failure?.code !== "CAPABILITY_DENIED" || !isObject(required) || !Array.isArray(have)) return {};
+  if (failure?.code !== "CAPABILITY_DENIED" || !isObject(required) || !Array.isArray(have)) return undefined;
   const more = isCut === true || have.length > MAX_HELD ? ({ more: true } as const) : {};
-  return {
-    denied: { required: required as unknown as Capability, have: (have as Capability[]).slice(0, MAX_HELD), ...more },
-  };
+  return { required: required as unknown as Capability, have: (have as Capability[]).slice(0, MAX_HELD), ...more };
 }
 
 /** Where audit records go. A sink never throws into a call. */

@@ -10,8 +10,8 @@ export interface RequiredApproval {
   /** Absent: no person can be asked here. */
   readonly pending?: { readonly id: string; readonly expires: number };
   /** Why no person can be asked. */
-  readonly hint?: string;
-  readonly diff?: string;
+  readonly hint?: string | undefined;
+  readonly diff?: string | undefined;
 }
 
 /** Names the root only beside effects in another root than the given one. */

@@ -29,10 +29,10 @@ export interface ApprovalRequest {
   /** All effects: the person that decides needs the ability on each. The first twenty are shown. */
   readonly effects: readonly Effect[];
   /** How many of the effects, from the first on, were allowed for this call before. Default: none. */
-  readonly allowed?: number;
+  readonly allowed?: number | undefined;
   /** By root. A call that more than one root asks about needs one approval with a part for each. */
   readonly parts: readonly ApprovalPart[];
-  readonly diff?: string;
+  readonly diff?: string | undefined;
   readonly minutes: number;
 }
 

@@ -9,15 +9,15 @@ export type ApprovedAction = (typeof APPROVED_ACTIONS)[number];
 /** An entry before or after an effect. */
 export interface EffectState {
   readonly type: "file" | "directory" | "link";
-  readonly etag?: string;
+  readonly etag?: string | undefined;
   /** Whole hash of a file, which an approval is bound to. */
-  readonly sha256?: Sha256;
+  readonly sha256?: Sha256 | undefined;
   /** Bytes; of a directory, of all files below. */
-  readonly size?: number;
+  readonly size?: number | undefined;
   /** Entries below a directory. */
-  readonly entries?: number;
+  readonly entries?: number | undefined;
   /** The first of them, below the directory; that of a directory ends with a slash. */
-  readonly names?: readonly string[];
+  readonly names?: readonly string[] | undefined;
 }
 
 /** One thing that a call would do. */
@@ -25,18 +25,18 @@ export interface Effect {
   readonly root: string;
   readonly path: string;
   /** Where links lead to from `path`, if elsewhere. */
-  readonly real?: string;
+  readonly real?: string | undefined;
   readonly action: ApprovedAction;
   /** Target of a move. */
-  readonly to?: string;
+  readonly to?: string | undefined;
   /** Where links lead to from `to`, if elsewhere. */
-  readonly toReal?: string;
+  readonly toReal?: string | undefined;
   /** First characters of the command. */
-  readonly command?: string;
+  readonly command?: string | undefined;
   /** Absent: nothing is there. */
-  readonly before?: EffectState;
+  readonly before?: EffectState | undefined;
   /** Absent: nothing will be there, or it is not known yet. */
-  readonly after?: EffectState;
+  readonly after?: EffectState | undefined;
 }
 
 /** All paths that an effect concerns: the person that decides needs the ability on each. */
@@ -46,8 +46,8 @@ export const pathsOf = ({ path, real = path, to = path, toReal = to }: Effect): 
 /** An effect as shown without the right to read: neither etag and size, which tell the content, nor targets of links. */
 export const withoutContent = ({ before, after, real: _, toReal: __, ...effect }: Effect): Effect => ({
   ...effect,
-  ...(before === undefined ? {} : { before: { type: before.type } }),
-  ...(after === undefined ? {} : { after: { type: after.type } }),
+  before: before && { type: before.type },
+  after: after && { type: after.type },
 });
 
 /** Most names of a directory that are shown. */
@@ -94,7 +94,7 @@ export interface EffectPart {
 export interface Proposal {
   readonly parts: readonly EffectPart[];
   readonly effects: readonly Effect[];
-  readonly diff?: string;
+  readonly diff?: string | undefined;
 }
 
 /** Question to the user of a client. */
@@ -105,6 +105,6 @@ export interface ClientQuestion {
   readonly operation: string;
   readonly effects: readonly Effect[];
   /** Number of further effects. */
-  readonly more?: number;
-  readonly diff?: string;
+  readonly more?: number | undefined;
+  readonly diff?: string | undefined;
 }

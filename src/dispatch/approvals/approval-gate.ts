@@ -167,7 +167,7 @@ export class ApprovalGate {
   /** As {@link pass}, for a command that may change what is there. @returns whether somebody has allowed it */
   passRun(rules: ApprovalRules, place: Pick<Effect, "root" | "path" | "real">): boolean {
     const command = commandIn(this.#call.context)?.slice(0, MAX_COMMAND_CHARS);
-    return this.pass(rules, { effects: [{ ...place, action: "exec", ...(command === undefined ? {} : { command }) }] });
+    return this.pass(rules, { effects: [{ ...place, action: "exec", command }] });
   }
 
   /** As {@link pass}, for the removal of what was kept of these paths. */
@@ -218,7 +218,7 @@ export class ApprovalGate {
     const { diff } = request;
     const mayRead = (one: Effect): boolean => this.#roots.get(one.root)?.mayRead(one) === true;
     const effects = request.effects.map((one) => (mayRead(one) ? one : withoutContent(one)));
-    const details = { effects, ...(diff === undefined ? {} : { diff }) };
+    const details = { effects, diff };
     client?.review?.ask({ ...details, parts: request.parts });
     if (client?.review !== undefined) return approvalRequired(details);
     const isNobody = desk === undefined || (desk.isForClients && client?.ask === undefined);
@@ -244,8 +244,8 @@ export class ApprovalGate {
       ...{ operation, digest: this.#digest(), context, minutes },
       parts: [...earlier.map(({ part }) => part), ...intents.map(partOf)],
       effects: [...before, ...intents.flatMap(({ effects }) => effects)],
-      ...(before.length === 0 ? {} : { allowed: before.length }),
-      ...(diff === undefined ? {} : { diff }),
+      allowed: before.length === 0 ? undefined : before.length,
+      diff,
     };
   }
 

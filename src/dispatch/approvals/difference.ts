@@ -12,7 +12,7 @@ const CUT = "\\ The difference goes on: it is cut here\n";
 /** A unified diff of a text file and what it becomes; `undefined` where one of them is no text, or too long. */
 export function contentDiff(
   path: string,
-  { state, content: old }: { readonly state?: unknown; readonly content?: Buffer },
+  { state, content: old }: { readonly state?: unknown; readonly content?: Buffer | undefined },
   content: Buffer,
   adds = false,
 ): string | undefined {

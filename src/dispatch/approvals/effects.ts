@@ -126,11 +126,8 @@ async function see({ root, counted }: Planned, planned: PlannedChange, places: P
   // Renaming a file first makes replacing its content no less.
   const known = now ?? places.movedTo(at) ?? {};
   const { state: before } = known;
-  const effect = (action: ApprovedAction, after?: EffectState): Effect => ({
-    ...{ root, ...namesOf(at), action },
-    ...(before === undefined ? {} : { before }),
-    ...(after === undefined ? {} : { after }),
-  });
+  const names = namesOf(at);
+  const effect = (action: ApprovedAction, after?: EffectState): Effect => ({ root, ...names, action, before, after });
   // A drive that gets its former content back loses what it has now.
   if (path.segments.length === 0) return { effects: [effect("overwrite"), effect("delete")], bound };
   if (isRemoval) {
@@ -168,13 +165,9 @@ async function seeMove({ root }: Planned, { change, at: to, from = to }: Planned
   const target = await places.look(to, { itself: true, before: change.before });
   const replaced = target ?? places.movedTo(to);
   const before = source?.state;
-  const effects: Effect[] = [
-    { root, ...namesOf(from), action: "move", ...targetNamesOf(to), ...(before === undefined ? {} : { before }) },
-  ];
-  if (replaced?.state !== undefined) {
-    const after = before === undefined ? {} : { after: before };
-    effects.push({ root, ...namesOf(to), action: "overwrite", before: replaced.state, ...after });
-  }
+  const effects: Effect[] = [{ root, ...namesOf(from), action: "move", ...targetNamesOf(to), before }];
+  if (replaced?.state !== undefined)
+    effects.push({ root, ...namesOf(to), action: "overwrite", before: replaced.state, after: before });
   places.move(from, to, source);
   const content = to.access.holds("crud/read") && target?.state !== undefined ? source?.content : undefined;
   const diff = async () => content && contentDiff(to.path.text, target ?? {}, content);

@@ -16,7 +16,7 @@ export interface TargetState {
   /** Absent: the place is empty. */
   readonly state?: EffectState;
   /** Content of a small file. */
-  readonly content?: Buffer;
+  readonly content?: Buffer | undefined;
   /** Mode of the entry, the hash of what is in a directory, the version of a link: read only where somebody is asked. */
   readonly bound?: () => Promise<string>;
   /** Whether an entry there later is what was looked at. */
@@ -26,13 +26,13 @@ export interface TargetState {
 /** How an effect names its place: as requested, and behind links. For a place that was looked at. */
 export function namesOf({ path, access }: At): Pick<Effect, "path" | "real"> {
   const real = access.realPath?.join("/") ?? path.text;
-  return { path: path.text, ...(real === path.text ? {} : { real }) };
+  return { path: path.text, real: real === path.text ? undefined : real };
 }
 
 /** The same for the target of a move. */
 export function targetNamesOf(at: At): Pick<Effect, "to" | "toReal"> {
   const { path: to, real: toReal } = namesOf(at);
-  return { to, ...(toReal === undefined ? {} : { toReal }) };
+  return { to, toReal };
 }
 
 /**
@@ -94,7 +94,7 @@ async function readFile(backend: Looks, { path, access }: At): Promise<TargetSta
       length += bytes.length;
       if (length <= MAX_TEXT) kept.push(bytes);
     });
-    return { state: fileState(sha256, size), ...(size <= MAX_TEXT ? { content: Buffer.concat(kept) } : {}) };
+    return { state: fileState(sha256, size), content: size <= MAX_TEXT ? Buffer.concat(kept) : undefined };
   } finally {
     file.close();
   }

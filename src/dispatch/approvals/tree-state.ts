@@ -36,7 +36,7 @@ export async function countTree(backend: Looks, { path, access }: At): Promise<E
   };
   await backend.walk(path, { sizes: true, visit }, access);
   // The size of what was not counted is not known.
-  return { type: "directory", entries, ...(entries < MAX_COUNTED ? { size } : {}), names };
+  return { type: "directory", entries, size: entries < MAX_COUNTED ? size : undefined, names };
 }
 
 /** Name of an entry below a tree; a directory ends with a slash. */

@@ -138,30 +138,30 @@ export function recordOf(call: RecordedCall, end: CallEnd, scheme: Scheme): Audi
   const { context, resource, others = [], bytes = 0, exit, approvedBy, chain } = call;
   return {
     time,
-    caller: context.callerDID === undefined ? "operator" : context.callerDID,
+    caller: context.callerDID ?? "operator",
     operation,
-    ...(context.tool === undefined ? {} : { tool: context.tool }),
+    tool: context.tool,
     resource: resource === undefined ? "" : printResource(resource, scheme),
-    ...(others.length === 0 ? {} : { others: others.map((other) => printResource(other, scheme)) }),
+    others: others.length === 0 ? undefined : others.map((other) => printResource(other, scheme)),
     outcome,
     bytes,
     ms: Math.round(ms * 1000) / 1000,
-    ...(context.jobId === undefined ? {} : { job: context.jobId }),
+    job: context.jobId,
     via: viaOf(context),
-    ...deniedBy(failure),
-    ...(failure?.data["made"] === true ? { made: true as const } : {}),
-    ...commandOf(context),
-    ...(exit === undefined ? {} : { exitCode: exit.exitCode }),
-    ...(approvedBy === undefined ? {} : { approvedBy }),
-    ...(chain === undefined ? {} : { proofs: chain }),
+    denied: deniedBy(failure),
+    made: failure?.data["made"] === true ? true : undefined,
+    command: commandOf(context),
+    exitCode: exit?.exitCode,
+    approvedBy,
+    proofs: chain,
   };
 }
 
-function commandOf({ transfer }: SurfaceContext): Pick<AuditRecord, "command"> {
-  if (transfer === undefined || !("command" in transfer)) return {};
+function commandOf({ transfer }: SurfaceContext): AuditRecord["command"] {
+  if (transfer === undefined || !("command" in transfer)) return undefined;
   const { argv, command = argv.join(" ") } = transfer.command.request;
   const sha256 = createHash("sha256").update(command).digest("hex");
-  return { command: { sha256, start: firstCharacters(command) } };
+  return { sha256, start: firstCharacters(command) };
 }
 
 /** Cuts at code points, so that no surrogate pair is split. */

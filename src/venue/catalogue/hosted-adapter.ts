@@ -92,10 +92,10 @@ function record({ clock, audit, logInternal }: AdapterHosting, call: EndedCall):
       outcome,
       bytes: 0,
       ms: Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000,
-      ...(context.jobId === undefined ? {} : { job: context.jobId }),
+      job: context.jobId,
       via: viaOf(context),
-      ...deniedBy(failure),
-      ...(trail.chain === undefined ? {} : { proofs: trail.chain }),
+      denied: deniedBy(failure),
+      proofs: trail.chain,
     });
   } catch (error) {
     // The call has taken effect already: a sink that throws must not turn its result into a failure.
