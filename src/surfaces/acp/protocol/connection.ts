@@ -22,6 +22,7 @@ import {
   connectApp,
   discard,
   negotiate,
+  type Offered,
   serversOf,
 } from "./negotiate.js";
 import { directoriesOf, type SessionDirectories, type Sessions } from "./sessions.js";
@@ -105,12 +106,13 @@ export function createConnection(stream: Stream, parts: ConnectionParts): AcpCon
     request: async (...given: Parameters<ClientContext["request"]>) => (await opened).agent.request(...given),
     notify: async (...given: Parameters<ClientContext["notify"]>) => (await opened).agent.notify(...given),
   } as AcpConnection["agent"];
-  const require = async (offer: "lists" | "resumes" | "deletes" | "closes"): Promise<void> => {
-    if ((await opened).facts[offer]) return;
-    throw adapterError("NOT_SUPPORTED", `The agent offers no sessions to ${VERBS[offer]}`, {});
+  const require = async (offer: Offered): Promise<void> => {
+    if ((await opened).facts.offers(offer)) return;
+    throw adapterError("NOT_SUPPORTED", `The agent offers no sessions to ${offer}`, {});
   };
-  const end = async (sessionId: string, method: "session/delete" | "session/close"): Promise<void> => {
-    await agent.request(method, { sessionId });
+  const end = async (sessionId: string, offer: "delete" | "close"): Promise<void> => {
+    await require(offer);
+    await agent.request(methods.agent.session[offer], { sessionId });
     await sessions.detach(peer, sessionId);
   };
   return {
@@ -120,7 +122,7 @@ export function createConnection(stream: Stream, parts: ConnectionParts): AcpCon
     files: quiet(opened.then(({ files }) => files)),
     newSession: (request) => newSession(parts, opened, request),
     async listSessions(request = {}) {
-      await require("lists");
+      await require("list");
       const mounts = await parts.mounts();
       const page = await agent.request(methods.agent.session.list, { ...request });
       const { sessions: all, nextCursor: next } = page;
@@ -128,17 +130,11 @@ export function createConnection(stream: Stream, parts: ConnectionParts): AcpCon
     },
     async resumeSession(sessionId, request) {
       directoriesOf(request, await parts.mounts());
-      await require("resumes");
+      await require("resume");
       await resumeSession(parts, opened, { sessionId, request });
     },
-    async deleteSession(sessionId) {
-      await require("deletes");
-      await end(sessionId, methods.agent.session.delete);
-    },
-    async endSession(sessionId) {
-      await require("closes");
-      await end(sessionId, methods.agent.session.close);
-    },
+    deleteSession: (sessionId) => end(sessionId, "delete"),
+    endSession: (sessionId) => end(sessionId, "close"),
     async close() {
       stop.abort();
       await opened.then(({ connection }) => connection.close()).catch(() => {});
@@ -146,8 +142,6 @@ export function createConnection(stream: Stream, parts: ConnectionParts): AcpCon
     },
   };
 }
-
-const VERBS = { lists: "list", resumes: "resume", deletes: "delete", closes: "end" } as const;
 
 /** Nobody has to wait for it: who does is told of a failure. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
@@ -185,7 +179,7 @@ function requestOf(
   tools: ToolServer | undefined,
 ): NewSessionRequest {
   // Additional directories are sent only to agents that announce support; the session reaches them either way.
-  const takesDirectories = facts.takesDirectories && additionalDirectories.length > 0;
+  const takesDirectories = additionalDirectories.length > 0 && facts.offers("additionalDirectories");
   return {
     cwd,
     mcpServers: [...serversOf(mcpServers, version), ...(tools === undefined ? [] : [tools.declaration])],
@@ -195,10 +189,7 @@ function requestOf(
 
 async function newSession(parts: ConnectionParts, opening: Promise<Opened>, request: NewSession): Promise<string> {
   const { peer, sessions } = parts;
-  const mounts = await parts.mounts();
-  directoriesOf(request, mounts);
-  const opened = await opening;
-  const tools = opened.files === "mcp" ? parts.serve(request, mounts) : undefined;
+  const { opened, tools, mounts } = await prepared(parts, opening, request);
   peer.opening++;
   try {
     const params = requestOf(request, opened, tools);
@@ -218,20 +209,25 @@ async function resumeSession(
   opening: Promise<Opened>,
   { sessionId, request }: { readonly sessionId: string; readonly request: NewSession },
 ): Promise<void> {
-  const { peer, sessions } = parts;
-  const mounts = await parts.mounts();
-  const opened = await opening;
-  const tools = opened.files === "mcp" ? parts.serve(request, mounts) : undefined;
+  const { opened, tools, mounts } = await prepared(parts, opening, request);
   // The agent may use its files as it resumes.
-  const settle = sessions.resume(peer, sessionId, { directories: request, mounts, tools });
+  const settle = parts.sessions.resume(parts.peer, sessionId, { directories: request, mounts, tools });
   let isDone = false;
   try {
-    const { agent } = opened;
-    await agent.request(methods.agent.session.resume, { sessionId, ...requestOf(request, opened, tools) });
+    const params = { sessionId, ...requestOf(request, opened, tools) };
+    await opened.agent.request(methods.agent.session.resume, params);
     isDone = true;
   } finally {
     await settle(isDone);
   }
+}
+
+/** @throws Error if a directory is in no mount */
+async function prepared(parts: ConnectionParts, opening: Promise<Opened>, request: NewSession) {
+  const mounts = await parts.mounts();
+  directoriesOf(request, mounts);
+  const opened = await opening;
+  return { mounts, opened, tools: opened.files === "mcp" ? parts.serve(request, mounts) : undefined };
 }
 
 function isIn(mounts: readonly Mount[], session: SessionDirectories): boolean {

@@ -20,17 +20,15 @@ export interface AcpCapabilities {
   readonly elicitation?: { readonly form: object; readonly url?: object };
 }
 
+/** Parts of a session that an agent may offer. */
+export type Offered = "list" | "resume" | "close" | "delete" | "additionalDirectories";
+
 /** What an agent has said of itself, whichever version it speaks. */
 export interface AgentFacts {
   readonly name: string | undefined;
-  /** It takes `additionalDirectories`. */
-  readonly takesDirectories: boolean;
   /** It takes MCP servers over the connection. */
   readonly takesTools: boolean;
-  readonly lists: boolean;
-  readonly resumes: boolean;
-  readonly deletes: boolean;
-  readonly closes: boolean;
+  offers(what: Offered): boolean;
 }
 
 /** What an agent and the client have agreed on. */
@@ -68,7 +66,7 @@ export async function negotiate(stream: Stream, greeting: Greeting, signal: Abor
     if (error !== undefined) throw errorOf(error);
     const answer = fieldsOf(result);
     const version = versionIn(answer, isRefused ? 1 : choice);
-    return { version, agent: FACTS[version](answer), request, stream: exchange.handOver(answer) };
+    return { version, agent: factsOf(version, answer), request, stream: exchange.handOver(answer) };
   } catch (error) {
     exchange.close();
     throw error;
@@ -116,38 +114,22 @@ export const serversOf = (servers: readonly McpServer[], version: ProtocolVersio
 
 /** A capability is an object, or `true`; `null` and `false` say no. */
 const has = (value: unknown): boolean => value === true || isObject(value);
-const nameIn = (info: unknown): string | undefined => {
-  const { name } = fieldsOf(info);
-  return typeof name === "string" ? name.slice(0, MAX_NAME) : undefined;
-};
 
-const FACTS: Readonly<Record<ProtocolVersion, (answer: Json) => AgentFacts>> = {
-  1: ({ agentInfo, agentCapabilities }) => {
-    const { sessionCapabilities, mcpCapabilities } = fieldsOf(agentCapabilities);
-    const session = fieldsOf(sessionCapabilities);
-    return {
-      name: nameIn(agentInfo),
-      takesDirectories: has(session["additionalDirectories"]),
-      takesTools: has(fieldsOf(mcpCapabilities)["acp"]),
-      lists: has(session["list"]),
-      resumes: has(session["resume"]),
-      deletes: has(session["delete"]),
-      closes: has(session["close"]),
-    };
-  },
-  2: ({ info, capabilities }) => {
-    const { session } = fieldsOf(capabilities);
-    const { additionalDirectories, mcp, delete: deletes } = fieldsOf(session);
-    const isOffered = has(session);
-    return {
-      name: nameIn(info),
-      takesDirectories: has(additionalDirectories),
-      takesTools: has(fieldsOf(mcp)["acp"]),
-      ...{ lists: isOffered, resumes: isOffered, closes: isOffered },
-      deletes: has(deletes),
-    };
-  },
-};
+/** Offered by each agent of version 2 that has sessions. */
+const WITH_SESSIONS: ReadonlySet<Offered> = new Set(["list", "resume", "close"]);
+
+function factsOf(version: ProtocolVersion, answer: Json): AgentFacts {
+  const isFirst = version === 1;
+  const { name } = fieldsOf(answer[isFirst ? "agentInfo" : "info"]);
+  const all = fieldsOf(answer[isFirst ? "agentCapabilities" : "capabilities"]);
+  const session = all[isFirst ? "sessionCapabilities" : "session"];
+  const mcp = isFirst ? all["mcpCapabilities"] : fieldsOf(session)["mcp"];
+  return {
+    name: typeof name === "string" ? name.slice(0, MAX_NAME) : undefined,
+    takesTools: has(fieldsOf(mcp)["acp"]),
+    offers: (what) => (!isFirst && WITH_SESSIONS.has(what) && has(session)) || has(fieldsOf(session)[what]),
+  };
+}
 
 /** The stream before it has an app. */
 class Exchange {

@@ -1,10 +1,13 @@
 import { join } from "node:path";
+import { type AgentContext, agent as agent1 } from "@agentclientprotocol/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Sandbox, SandboxExit } from "../../../../src/core/ports/sandbox.js";
 import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
+import type { AcpAdapter } from "../../../../src/surfaces/acp/files/files.js";
 import type { AcpOptions } from "../../../../src/surfaces/acp/options.js";
 import { useGround } from "../../../ops/ground.js";
 import { connectAgent } from "../stage.js";
-import { type Agent2Connection, connect2, WAYS } from "./versions.js";
+import { type Agent2Connection, connect2, pair, WAYS } from "./versions.js";
 
 const ground = useGround({ roots: { temp: { temp: true } } });
 const at = (path: string): string => join(ground.dir, path);
@@ -95,6 +98,65 @@ describe("a session that is resumed", () => {
     expect(() => acp.modified("unknown")).toThrow("no such session");
     await expect(agent.connection.resumeSession("far", { cwd: "/elsewhere" })).rejects.toThrow("in a mount");
   });
+});
+
+test("commands and tools of a session end with it, for the agent and here", async () => {
+  const kills: string[] = [];
+  const exec: AcpAdapter["exec"] = async ({ argv }) => {
+    const isTrial = argv[0] === "true";
+    let end = (_exit: SandboxExit): void => {};
+    const exited = new Promise<SandboxExit>((resolve) => {
+      end = resolve;
+    });
+    const exit = { exitCode: 0, signal: null, timedOut: false, truncated: false };
+    if (isTrial) end(exit);
+    const combined = Buffer.alloc(0);
+    return {
+      ...{ started: Promise.resolve(), exited },
+      output: () => ({ stdout: combined, stderr: combined, combined, truncated: false }),
+      kill: async () => {
+        kills.push(argv[0] ?? "");
+        end(exit);
+      },
+    };
+  };
+  const sandbox: Sandbox = {
+    ...{ name: "none", shows: "host" },
+    probe: async () => ({ available: true, network: false, realBinaries: false }),
+    run: () => {
+      throw new Error("not asked for");
+    },
+  };
+  const acp = new AcpClientFs({
+    adapter: { invoke: ground.adapter.invoke, exec },
+    ...{ mounts: [{ root: "r" }], terminals: { sandbox } },
+  });
+  const [host, peer] = pair();
+  let client: AgentContext | undefined;
+  let count = 0;
+  agent1({ name: "one" })
+    .onConnect((connection) => {
+      client = connection.client;
+    })
+    .onRequest("initialize", () => ({
+      protocolVersion: 1,
+      agentCapabilities: { sessionCapabilities: { close: {}, delete: {} } },
+    }))
+    .onRequest("session/new", () => ({ sessionId: `s${++count}` }))
+    .onRequest("session/close", () => ({}))
+    .onRequest("session/delete", () => ({}))
+    .connect(peer);
+  const connection = acp.connect(host);
+  for (const end of ["endSession", "deleteSession"] as const) {
+    const sessionId = await connection.newSession({ cwd: at("one") });
+    await client?.request("terminal/create", { sessionId, command: sessionId });
+    await connection[end](sessionId);
+    await expect(client?.request("terminal/create", { sessionId, command: "again" })).rejects.toMatchObject({
+      code: -32002,
+    });
+  }
+  expect(kills).toEqual(["s1", "s2"]);
+  await connection.close();
 });
 
 test("an agent that offers no sessions is not asked about them", async () => {

@@ -1,10 +1,12 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { createFileAdapter } from "../../../../src/index.js";
 import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
 import type { AcpOptions } from "../../../../src/surfaces/acp/options.js";
 import type { ApprovalRequest } from "../../../../src/surfaces/acp/review/approval.js";
 import type { AcpAuditRecord } from "../../../../src/surfaces/acp/review/audit.js";
+import { ALICE } from "../../../drives/ground.js";
 import { useGround } from "../../../ops/ground.js";
 import { type Agent2Connection, connect2, WAYS } from "./versions.js";
 
@@ -324,4 +326,30 @@ describe("undo of tools, without a journal", () => {
     await expect(acp.undo(session)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(acp.modified(session)).toEqual([]);
   });
+});
+
+test.each([
+  ["a drive", { notes: { dlfs: "notes" } }, { caller: ALICE }],
+  ["a temp root", { notes: { temp: true } }, {}],
+] as const)("tools work on %s as on a folder", async (_, roots, options) => {
+  const files = await createFileAdapter({ roots });
+  const prefix = "/notes";
+  const mounts = [{ root: "notes", prefix }];
+  const acp = new AcpClientFs({ adapter: files, mounts, approve: () => "allow", ...options });
+  const agent = await connect2(acp);
+  const session = await agent.connection.newSession({ cwd: prefix });
+  for (const [name, args] of [
+    ["file_write", { path: "a/b", content: "one\n", parents: true }],
+    ["file_edit", { path: `${prefix}/a/b`, oldText: "one", newText: "two" }],
+    ["file_move", { path: "a/b", to: "a/c" }],
+  ] as const) {
+    expect(await agent.call(session, name, args)).toMatchObject({ isError: false });
+  }
+  expect((await agent.call(session, "file_read", { path: `${prefix}/a/c` })).text).toContain("two");
+  expect(acp.modified(session)).toMatchObject([{ path: `${prefix}/a/c`, newText: "two\n" }]);
+  for (const _ of "123") await acp.undo(session);
+  expect(acp.modified(session)).toEqual([]);
+  expect((await agent.call(session, "file_list", { path: "" })).text).not.toContain("a");
+  await agent.stop();
+  await files.close();
 });
