@@ -5,6 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { mergeCopies } from "../drive/dlfs/merging/copies.js";
 import { converges, LONG_NAMES, PLAIN_NAMES, schedules } from "../drive/dlfs/merging/replicas.js";
+import { mergeThree } from "../drive/dlfs/merging/three-copies.js";
 import { expectAll, killLogging, writeAndKill } from "../drive/engine-crash.js";
 import { compile } from "../drive/store/compiled.js";
 
@@ -18,6 +19,10 @@ describe("copies of a drive that were changed while apart", () => {
   ])("are equal in the end, whatever their clocks said and whenever they heard of each other: %s", (_, names) => {
     fc.assert(fc.property(schedules(names), converges), RUNS);
   });
+});
+
+test("three copies with names of 1 to 255 bytes come to one tree, whatever the order", () => {
+  expect(mergeThree(10_000, 1)).toBeGreaterThan(5000);
 });
 
 describe("a merge of two copies of 100,000 files that differ in 10", () => {

@@ -46,6 +46,8 @@ interface ViewedSide extends Side {
 interface Task {
   readonly ties: "hash" | "own";
   readonly parentTime: boolean;
+  /** At the root a file stands for a deleted drive. */
+  readonly isRoot: boolean;
   readonly settle: Both["settle"];
   /** Merged directories by their Refs: a directory that occurs repeatedly is merged once. */
   readonly done: Map<string, Side>;
@@ -78,12 +80,19 @@ export const merge = (a: Value, b: Value, options: MergeOptions = {}): Value => 
 /** Like {@link merge}, as steps: callers can yield to other work between them and fetch the cells they need. */
 export function* mergeSteps(a: Value, b: Value, options: MergeStepsOptions = {}): Steps<Value> {
   const { ties = "hash", importRule, settle } = options;
-  const task: Task = { ties, parentTime: importRule === "parent-time", settle, done: new Map(), waiting: [] };
+  const task: Task = {
+    ties,
+    parentTime: importRule === "parent-time",
+    isRoot: false,
+    settle,
+    done: new Map(),
+    waiting: [],
+  };
   const [own, other] = [
     { node: a, ref: cellOf(a).ref },
     { node: b, ref: cellOf(b).ref },
   ];
-  const merged = yield* stepOf(() => mergeSides(own, other, task));
+  const merged = yield* stepOf(() => mergeSides(own, other, { ...task, isRoot: true }));
   yield* mergeWaiting(task);
   return (task.done.get(keyOf(own, other)) ?? merged).node;
 }
@@ -124,8 +133,8 @@ const keyOf = (own: Side, other: Side): string => Buffer.concat([own.ref, other.
 const sameEntries = (one: Directory, other: Directory): boolean =>
   sameBytes(cellOf(one.entries).ref, cellOf(other.entries).ref);
 
-function winner(own: ViewedSide, other: ViewedSide, { ties }: Task): Side {
-  const rank = ties === "own" ? compareTimes(own.view, other.view) : rankOf(own, other);
+function winner(own: ViewedSide, other: ViewedSide, { ties, isRoot }: Task): Side {
+  const rank = ties === "own" ? compareTimes(own.view, other.view) : rankOf(own, other, isRoot);
   return rank >= 0 ? own : other;
 }
 
@@ -136,12 +145,12 @@ const compareTimes = (one: NodeView, other: NodeView): number =>
  * Order of preference between two nodes, the same on both sides: by time, then live before deleted, then by hash; 0 only for
  * equal nodes.
  */
-const rankOf = (one: ViewedSide, other: ViewedSide): number =>
+const rankOf = (one: ViewedSide, other: ViewedSide, isRoot: boolean): number =>
   compareTimes(one.view, other.view) ||
-  Number(isLive(one.view)) - Number(isLive(other.view)) ||
+  Number(isLive(one.view, isRoot)) - Number(isLive(other.view, isRoot)) ||
   Buffer.compare(hashOfRef(one.ref), hashOfRef(other.ref));
 
-const isLive = ({ kind }: NodeView): boolean => kind !== "tombstone";
+const isLive = ({ kind }: NodeView, isRoot: boolean): boolean => kind === "directory" || (kind === "file" && !isRoot);
 
 function* mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task): Steps<Side> {
   const own = yield* stepOf(() => directoryOf(side.node));

@@ -65,6 +65,14 @@ describe("the deletion of a drive", () => {
     expect(hashOf(createDrive(merged, { at: 9 }))).toBe(hashOf(dir([], 10)));
   });
 
+  test("gives way to what is live at the same time, on both sides", () => {
+    for (let place = 0; place < 8; place += 1) {
+      const [live, gone] = [dir([[`f${place}`, file(Buffer.from("x"), 10)]], 10), deleteDrive(dir([], 9), { at: 10 })];
+      expect([hashOf(merge(live, gone)), hashOf(merge(gone, live))]).toEqual([hashOf(live), hashOf(live)]);
+      expect(isDeletedDrive(merge(gone, live, { ties: "own" }))).toBe(true);
+    }
+  });
+
   test("is refused where there is no later time", () => {
     expect(codeOf(() => deleteDrive(dir([], 2n ** 63n - 1n), { at: 9 }))).toBe("FUTURE_TIME");
   });

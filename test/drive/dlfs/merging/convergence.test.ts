@@ -1,6 +1,7 @@
-import { describe, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { converges, LONG_NAMES, PLAIN_NAMES, schedules } from "./replicas.js";
+import { mergeThree } from "./three-copies.js";
 
 /** Of each kind; `test/long` has 10,000. */
 const RUNS = { numRuns: 150 };
@@ -12,4 +13,9 @@ describe("copies of a drive that were changed while apart", () => {
   ])("are equal in the end, whatever their clocks said and whenever they heard of each other: %s", (_, names) => {
     fc.assert(fc.property(schedules(names), converges), RUNS);
   });
+});
+
+/** `test/long` merges 10,000. */
+test("three copies with names of 1 to 255 bytes come to one tree, whatever the order", () => {
+  expect(mergeThree(400, 1)).toBeGreaterThan(200);
 });
