@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { setImmediate as turn } from "node:timers/promises";
 import { type AnyMessage, agent as agent1, type ClientApp } from "@agentclientprotocol/sdk";
 import { describe, expect, test } from "@jest/globals";
 import type { Log } from "../../../../src/core/ports/log.js";
 import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
+import type { AcpAdapter } from "../../../../src/surfaces/acp/files/files.js";
 import type { AcpOptions, ProtocolChoice } from "../../../../src/surfaces/acp/options.js";
 import type { AcpConnection, Configure } from "../../../../src/surfaces/acp/protocol/connection.js";
 import { useGround } from "../../../ops/ground.js";
@@ -219,6 +221,68 @@ test("a host can connect an app of version 2 itself", async () => {
   expect(await calling(serverId)).toMatchObject({ result: { content: [{ text: "text\n" }, {}] } });
   await expect(newFs().declareTools(app as ClientApp, { cwd: ground.dir })).rejects.toThrow("not made here");
   await acp.close();
+});
+
+test("an agent that routes both versions by the SDK gets the one that the host wants", async () => {
+  const { agentProtocolRouter } = await import("@agentclientprotocol/sdk/experimental/v2");
+  for (const protocol of [1, 2, "auto"] as const) {
+    const [host, peer] = pair();
+    const old = agent1({ name: "one" })
+      .onRequest("initialize", () => ({ protocolVersion: 1 }))
+      .onRequest("session/new", () => ({ sessionId: "of one" }));
+    agentProtocolRouter()
+      .withV1(old)
+      .withV2(await agent2())
+      .connect(peer);
+    const connection = newFs({ protocol }).connect(host);
+    const session = await connection.newSession({ cwd: ground.dir });
+    expect([await connection.protocol, session === "of one"]).toEqual(protocol === 1 ? [1, true] : [2, false]);
+    await connection.close();
+  }
+});
+
+test("an agent that does not take the answers of its tools is not served ahead", async () => {
+  let calls = 0;
+  const adapter: AcpAdapter = {
+    operations: ground.adapter.operations,
+    invoke: async (operation, input, context) => {
+      if (operation === "file:list") calls += 1;
+      return ground.adapter.invoke(operation, input, context);
+    },
+  };
+  let send: (message: object) => void = () => {};
+  let serverId: unknown;
+  let takes = true;
+  const readable = new ReadableStream<AnyMessage>({
+    start(controller) {
+      send = (message) => controller.enqueue({ jsonrpc: "2.0", ...message } as AnyMessage);
+    },
+  });
+  const writable = new WritableStream<AnyMessage>({
+    async write(message) {
+      if (!takes) await new Promise(() => {});
+      if (!("method" in message) || !("id" in message)) return;
+      const { mcpServers } = (message.params ?? {}) as { mcpServers?: { serverId: string }[] };
+      serverId = mcpServers?.[0]?.serverId;
+      const info = { name: "lazy", version: "1" };
+      const greeting = { protocolVersion: 2, info, capabilities: { session: { mcp: { acp: {} } } } };
+      send({ id: message.id, result: message.method === "initialize" ? greeting : { sessionId: "s" } });
+    },
+  });
+  const connection = newFs({ adapter }).connect({ readable, writable });
+  await connection.newSession({ cwd: ground.dir });
+  takes = false;
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  for (let id = 0; id < 40; id++) {
+    const params = { name: "file_list", arguments: {}, _meta };
+    send({ id, method: "mcp/message", params: { serverId, requestId: `${id}`, method: "tools/call", params } });
+  }
+  while (calls < 16) await turn();
+  for (let count = 0; count < 200; count++) await turn();
+  expect(calls).toBe(16);
 });
 
 test("nothing but one file imports the entry of the SDK for version 2", () => {
