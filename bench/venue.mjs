@@ -5,5 +5,6 @@ import { callParts } from "./venue/calls.mjs";
 import { crowdPart } from "./venue/crowd.mjs";
 import { floodParts } from "./venue/flood.mjs";
 import { memoryParts } from "./venue/memory.mjs";
+import { tokensPart } from "./venue/tokens.mjs";
 
-await runBench([...callParts, crowdPart, ...floodParts, ...memoryParts]);
+await runBench([...callParts, tokensPart, crowdPart, ...floodParts, ...memoryParts]);
