@@ -101,15 +101,15 @@ export class Issuers {
     if (this.#issuers.size === 0 || !token.includes(".")) return undefined;
     const id = hash("sha256", token, "hex");
     const known = this.#known.get(id);
-    try {
-      const due = known?.issuer.keys.waitForRefresh();
-      if (known !== undefined && due === undefined && known.issuer.keys.holds(known.key)) return this.#use(id, known);
-      const iss = known === undefined ? unverifiedParts(token)?.claims["iss"] : known.issuer.config.issuer;
-      const issuer = typeof iss === "string" ? this.#issuers.get(iss) : undefined;
-      return issuer && this.#verify(token, id, issuer);
-    } catch (error) {
-      return this.#refusal(error);
+    if (known !== undefined) {
+      const { keys } = known.issuer;
+      const due = keys.refresh();
+      if (due !== undefined) return due.then(() => this.authenticate(token) ?? { refused: "invalid_token" });
+      if (keys.holds(known.key)) return this.#use(id, known);
     }
+    const iss = unverifiedParts(token)?.claims["iss"];
+    const issuer = typeof iss === "string" ? this.#issuers.get(iss) : undefined;
+    return issuer && this.#verify(token, id, issuer);
   }
 
   /** The caller of an earlier request as it is now. @returns `undefined`: it would be refused */

@@ -14,7 +14,7 @@ const MOST_MS = 60 * 60_000;
 /** Between two reads, whatever asks for the second. */
 const PAUSE_MS = 30_000;
 const MAX_KEYS = 100;
-/** Calls that wait for one read; more would take the connections of others. */
+/** Calls with tokens not verified yet that wait for one read; more would take the connections of others. */
 const MAX_WAITING = 64;
 
 /** No key is at hand, and none can be had now. */
@@ -65,11 +65,6 @@ export class IssuerKeys {
     return this.#age < KEPT_MS ? undefined : this.#read();
   }
 
-  /** The same for a call, which waits. @throws KeysGone where too many do */
-  waitForRefresh(): Promise<void> | undefined {
-    return this.#age < KEPT_MS ? undefined : this.#wait();
-  }
-
   /** Whether a key is one of the issuer's, as far as is known. */
   holds(text: string): boolean {
     return this.#age < MOST_MS && this.#known?.keys.some((key) => key.text === text) === true;
@@ -77,7 +72,7 @@ export class IssuerKeys {
 
   /** The keys that a token may be signed by. @param kid of its header @throws KeysGone */
   async findFor(kid: unknown): Promise<readonly IssuerKey[]> {
-    await this.waitForRefresh();
+    if (this.#age >= KEPT_MS) await this.#wait();
     const found = this.#fitting(kid);
     if (found.length > 0) return found;
     await this.#wait();
@@ -110,6 +105,7 @@ export class IssuerKeys {
     return this.#reading;
   }
 
+  /** Whoever sends a token that is not verified makes the venue wait. @throws KeysGone where too many do */
   #wait(): Promise<void> | undefined {
     const reading = this.#read();
     if (reading !== undefined && ++this.#waiting > MAX_WAITING) throw new KeysGone(1000);
