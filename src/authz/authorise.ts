@@ -103,8 +103,9 @@ export class Authoriser {
   requireAnyRead(roots: readonly string[]): void {
     // A caller that may read every root may list them, even if there are none.
     const need = this.#need([], "crud/read");
-    if (this.#winner(need) !== undefined || roots.some((root) => this.#holdsIn(root, "real", reads))) return;
-    throw this.#denial(need, "crud/read");
+    const mayRead = (one: Authoriser): boolean =>
+      one.#winner(need) !== undefined || roots.some((root) => one.#holdsIn(root, "real", reads));
+    if (!mayRead(this)) throw this.#denial(need, "crud/read", { mayPass: mayRead });
   }
 
   /** @throws CAPABILITY_DENIED unless the caller may read something anywhere */
@@ -177,7 +178,7 @@ export class Authoriser {
     const { grants, truncated } = this.held();
     const source =
       authority.bearsProofs || authority.fault !== undefined ? ("proofs" as const) : ("authority" as const);
-    const scope = capsRefuse && !isByAuthority && !why.isPathPolicy ? this.#missingScope(need, ability) : undefined;
+    const scope = this.#missingScope(need, ability, why);
     const reasons = why.isOthers
       ? (["issuer_not_owner"] as const)
       : scope === undefined
@@ -201,11 +202,18 @@ export class Authoriser {
     });
   }
 
-  /** The scope that would cover a need, where nothing else is missing. */
-  #missingScope(need: Need, ability: string): string | undefined {
-    const others = this.#caps.filter(({ isOfScopes }) => isOfScopes !== true);
-    const isCovered = others.every(({ grants }) => grants.some((grant) => covers(grant, need)));
-    return isCovered && others.length < this.#caps.length ? scopesFor([ability])[0] : undefined;
+  /** The scope for an ability, where the caller would be allowed if its token had that. */
+  #missingScope(need: Need, ability: string, { isPathPolicy, mayPass }: Why): string | undefined {
+    const caps = this.#caps.filter(({ isOfScopes }) => isOfScopes !== true);
+    if (caps.length === this.#caps.length || isPathPolicy === true) return undefined;
+    const unscoped = new Authoriser({
+      operation: this.#operation,
+      caps,
+      authority: this.#authority,
+      scheme: this.#scheme,
+    });
+    const isAllowed = mayPass?.(unscoped) ?? unscoped.#winner(need) !== undefined;
+    return isAllowed ? scopesFor([ability])[0] : undefined;
   }
 
   #reasons(ofProofs: readonly DenialReason[], capsRefuse: boolean): readonly DenialReason[] {
@@ -234,6 +242,8 @@ const reads = ({ words }: Grant): boolean => covers({ segments: [], words }, { s
 interface Why {
   readonly isPathPolicy?: true;
   readonly isOthers?: true;
+  /** Whether a caller passes, where that takes less than the missing right. */
+  readonly mayPass?: (one: Authoriser) => boolean;
   /** The caller holds the right, by a static token or public access, and cannot pass it on. */
   readonly isBound?: true;
 }

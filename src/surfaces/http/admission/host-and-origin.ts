@@ -101,7 +101,7 @@ export const MCP_HEADERS: readonly string[] = [
 const MCP = /^\/mcp\/?(?:\?|$)/;
 /** Response headers that scripts of another origin may read. */
 const EXPOSED =
-  "location, retry-after, etag, content-disposition, content-range, upload-offset, mcp-session-id, x-request-id";
+  "location, retry-after, etag, content-disposition, content-range, upload-offset, mcp-session-id, www-authenticate, x-request-id";
 /** How long browsers may cache a preflight response, in seconds. */
 const MAX_AGE_S = "600";
 

@@ -73,6 +73,13 @@ describe("the metadata of the resource", () => {
   });
 });
 
+test("pages of allowed origins may read where to sign in", async () => {
+  await here.open({}, { corsOrigins: ["https://assistant.example"] });
+  const response = await here.send("/mcp", undefined, { headers: { origin: "https://assistant.example" } });
+  expect(response.status).toBe(401);
+  expect(response.headers.get("access-control-expose-headers")).toContain("www-authenticate");
+});
+
 describe("a caller without a token", () => {
   test("is told where to sign in wherever public access is off", async () => {
     await here.open();
@@ -154,6 +161,13 @@ describe("a token without the scopes of a call", () => {
     const { error, errorData } = (await (await here.run(token, "file:write", write)).json()) as Record<string, never>;
     expect(error).toMatch(/Sign in again, with the scope files:write\.$/);
     expect(errorData).toMatchObject({ reasons: ["missing_scope"] });
+  });
+
+  test("is told so too where it may see no root for want of one", async () => {
+    await here.open({ map: [{ when: {}, caps: [{ with: "file://docs/in/", can: "crud" }] }] });
+    const token = await here.token(scopes("files:write"));
+    expect(await told(await here.run(token, "file:roots", {}))).toEqual(more("files:write files:read"));
+    expect(await told(await tool(token, "file_roots", {}))).toEqual(more("files:write files:read"));
   });
 
   test("of one root keeps them in what it asks for", async () => {
