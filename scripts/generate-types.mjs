@@ -7,7 +7,7 @@ const schemas = new URL("../schemas/file/", import.meta.url);
 const target = new URL("../src/schema/types.ts", import.meta.url);
 
 const ORDER = [
-  ...["roots", "list", "tree", "read", "stat", "glob", "grep", "write", "edit", "append"],
+  ...["roots", "list", "tree", "read", "stat", "glob", "grep", "create", "write", "edit", "append"],
   ...["mkdir", "move", "copy", "delete", "du", "watch", "transfer"],
 ];
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
@@ -21,16 +21,26 @@ function withUnknown(schema) {
   return { ...schema, properties: Object.fromEntries(properties) };
 }
 
+/** Fields that a call may leave out and an operation always gets: a reference names the root, `from` the path. */
+function namedBy({ properties, required = [] }) {
+  const isPlace = properties.root !== undefined && properties.last === undefined && properties.actor === undefined;
+  const fields = isPlace ? ["root", ...(properties.from === undefined ? [] : ["path"])] : [];
+  return fields.filter((name) => !required.includes(name));
+}
+
 /** The text of `src/schema/types.ts`. */
 export async function generateTypes() {
   const names = readdirSync(schemas)
     .map((file) => file.replace(/\.json$/, ""))
     .sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b));
   const parts = ["// Generated from schemas/file/*.json and schemas/config.json by `npm run types`. Do not edit.\n"];
+  const named = new Map();
   for (const name of names) {
     const { input, output } = JSON.parse(readFileSync(new URL(`${name}.json`, schemas), "utf8"));
+    named.set(name, namedBy(input));
+    const whole = { ...input, required: [...named.get(name), ...(input.required ?? [])] };
     for (const [kind, schema] of [
-      ["Input", input],
+      ["Input", whole],
       ["Output", output],
     ]) {
       parts.push(
@@ -44,7 +54,16 @@ export async function generateTypes() {
       );
     }
   }
-  const row = (kind) => names.map((name) => `  readonly "file:${name}": ${capital(name)}${kind};`).join("\n");
+  const typeOf = (name, kind) => {
+    const fields = kind === "Input" ? named.get(name) : [];
+    const type = `${capital(name)}${kind}`;
+    return fields.length === 0 ? type : `Unnamed<${type}, ${fields.map((field) => `"${field}"`).join(" | ")}>`;
+  };
+  const row = (kind) => names.map((name) => `  readonly "file:${name}": ${typeOf(name, kind)};`).join("\n");
+  parts.push(
+    "/** An input whose named fields a call may leave out, where a reference says them. */\n" +
+      "export type Unnamed<Input, Fields extends keyof Input> = Omit<Input, Fields> & Partial<Pick<Input, Fields>>;\n",
+  );
   parts.push(`/** Input of each operation. */\nexport interface FileInputs {\n${row("Input")}\n}\n`);
   parts.push(`/** Output of each operation. */\nexport interface FileOutputs {\n${row("Output")}\n}\n`);
   parts.push(`${configTypes(JSON.parse(readFileSync(new URL("../config.json", schemas), "utf8")))}\n`);

@@ -27,6 +27,7 @@ import type { EventLog } from "../feed/event-log.js";
 import type { JournalPlace } from "../journal/open-journal.js";
 import { OPERATIONS, STREAM_OPERATIONS } from "../ops/registry.js";
 import { PdfProcesses } from "../pdf/pdf-processes.js";
+import { driveNamed } from "../roots/drive-root.js";
 import type { RootsState } from "../roots/groups.js";
 import { type OpenRoots, openRoots } from "../roots/open.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
@@ -107,7 +108,7 @@ export interface PreparedChange {
 export interface AdapterParts
   extends Pick<
     DispatchOptions,
-    "audit" | "changeSinks" | "discloseHostPaths" | "onInternalError" | "tickets" | "approvals" | "tagOf"
+    "audit" | "changeSinks" | "discloseHostPaths" | "onInternalError" | "tickets" | "approvals" | "tagOf" | "davUrl"
   > {
   readonly clock?: Clock | undefined;
   /** Opens drives. Absent: calls on drives fail with NOT_SUPPORTED. */
@@ -152,18 +153,25 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   const changeSinks: ChangeSink[] = [...(parts.changeSinks ?? [])];
   const feed = new ChangeFeed({
     ...{ clock, log: parts.eventLog },
-    driveOf: (name) => opened.roots.find((root) => root.name === name)?.drive,
+    placeOf: (name) => opened.roots.find((root) => root.name === name),
     onFirstReader: (sink) => changeSinks.push(sink),
   });
+  const asking = (drive: string) => opened.roots.find((root) => root.drive === drive && root.approve !== undefined);
+  const canonicalDid = (did: string) => parts.capabilities?.canonicalDid?.(did) ?? did;
   const shared = {
     ...{ limits, clock, gate: new Gate(limits.maxConcurrent), repeats: new Repeats(clock) },
     driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
+    capsReading: (context: SurfaceContext) => authorities.capsReading(context),
     actorOf: (context: SurfaceContext) => authorities.actorOf(context),
     ...{ changeSinks, tagOf: parts.tagOf, audit: parts.audit, approvals: parts.approvals },
     onInternalError: parts.onInternalError,
   };
   const dispatcher = new Dispatcher({
-    ...{ ...shared, scanners, pdf, feed, rejudge: parts.rejudge, tickets: parts.tickets },
+    ...{ ...shared, scanners, pdf, feed, rejudge: parts.rejudge, tickets: parts.tickets, davUrl: parts.davUrl },
+    references: {
+      drive: (drive, name) => driveNamed(drive, parts.drives, { name, asking: asking(drive) }),
+      canonicalDid,
+    },
     adapterName: NAME,
     operations: byDispatchName(NAME, [...registered, ...withoutSchemas(STREAM_OPERATIONS)]),
     roots: opened.roots,
@@ -222,8 +230,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       return createDriveAdapters(
         {
           ...shared,
-          source: parts.drives,
-          asking: (drive) => opened.roots.find((root) => root.drive === drive && root.approve !== undefined),
+          ...{ source: parts.drives, asking, references: undefined, elsewhere: dispatcher },
           validator: new InputValidator(),
           authorityOf: (context) => authorities.inDrives(context),
         },
@@ -232,7 +239,11 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     },
     refused: (call) => recordRefused(call, { ...parts, clock }),
     rights: (operation, context) => {
-      const authoriser = new Authoriser({ operation, caps: capsOf(context), authority: authorities.of(context) });
+      const authoriser = new Authoriser({
+        operation,
+        caps: capsOf(context, () => authorities.capsReading(context)),
+        authority: authorities.of(context),
+      });
       return createRights(authoriser, { authorities, roots: opened.roots.map(({ name }) => name) });
     },
     prepare(next, rules) {

@@ -2,15 +2,14 @@
 // caller's own drives.
 
 import type { DriveSource } from "../backend/drive/drive.js";
-import { invalidInput, notSupportedHere } from "../core/errors/texts.js";
+import { notSupportedHere } from "../core/errors/texts.js";
 import type { Adapter, OperationMetadata, Rendering } from "../core/ports/adapter.js";
-import type { AnyOperation, PersonalRoot, RootFacts } from "../core/ports/operation.js";
+import type { AnyOperation, RootFacts } from "../core/ports/operation.js";
 import { fieldsOf } from "../core/unknown.js";
 import { Dispatcher } from "../dispatch/dispatch.js";
 import type { DispatchOptions, RegisteredOperation } from "../dispatch/options.js";
-import { isDriveName } from "../drive/dlfs/name.js";
 import { DRIVE_OPERATIONS, DRIVE_STREAM_OPERATIONS, KEY_OPERATIONS, TRANSFER_OPERATIONS } from "../ops/registry.js";
-import { driveRoot } from "../roots/open.js";
+import { driveNamed } from "../roots/drive-root.js";
 import { byDispatchName, describe, withoutSchemas, withSchemas } from "./metadata.js";
 
 const adaptersOf = ({ allowKeyExport = false }: DriveAdapterRules): readonly DriveAdapterFacts[] => [
@@ -65,7 +64,7 @@ function createAdapter(
     roots: [],
     discloseHostPaths: false,
     drives: {
-      root: (drive) => rootOf(drive, source, asking?.(drive)),
+      root: (drive) => driveNamed(drive, source, { asking: asking?.(drive) }),
       async shelf(owner) {
         if (source === undefined) throw notSupportedHere("drives");
         return source.of(owner);
@@ -79,19 +78,6 @@ function createAdapter(
     invoke: (operation, input, context) => dispatcher.invoke(operation, input, context ?? {}),
     close: () => dispatcher.close(),
   };
-}
-
-const PLAIN_ROOT = { readOnly: false, deny: [], protect: [], encoding: "utf-8" };
-
-function rootOf(
-  drive: string,
-  source: DriveSource | undefined,
-  asking: Pick<RootFacts, "name" | "approve"> | undefined,
-): PersonalRoot {
-  const approvalPart = asking?.approve === undefined ? {} : { approve: { ...asking.approve, askedAs: asking.name } };
-  if (isDriveName(drive)) return driveRoot(drive, { drive, ...PLAIN_ROOT, ...approvalPart }, source);
-  const rules = "1 to 128 bytes, without '/', '\\' and control characters, not '.' or '..'";
-  throw invalidInput(`'drive' must be the name of a drive: ${rules}`, "/drive", "the name of a drive");
 }
 
 /** Renderings expect `root` in the input and write `file:` URIs: translates both. */

@@ -7,7 +7,8 @@ import type { ChainLink, HeldGrant } from "../ucan/verify/proof.js";
 import type { Authority, View, Winner } from "./authority.js";
 import { type CapsList, combineCaps } from "./caps-list.js";
 import { capabilityDenied, type DenialReason } from "./denial.js";
-import { covers, type Grant, type Need, type Scheme, wordsOf } from "./grant.js";
+import { driveKey, driveOfKey, referenceTo } from "./drive-key.js";
+import { covers, type Grant, type Need, printResource, type Scheme, wordsOf } from "./grant.js";
 import { scopesFor } from "./scopes.js";
 
 /** Most grants in a denial, and hence the most that are computed for it. */
@@ -19,18 +20,24 @@ export class Authoriser {
   readonly #authority: Authority;
   readonly #operation: string;
   readonly #scheme: Scheme;
+  readonly #driveOwner: string;
   readonly #views = new Map<string, View>();
   #chain: readonly ChainLink[] | undefined;
 
-  /** @param options `caps`: each list must cover a need; `authority` must cover it too. `scheme`: default `file` */
+  /**
+   * @param options `caps`: each list must cover a need; `authority` must cover it too. `scheme`: default `file`. `driveOwner`: whose
+   * drives needs of scheme `dlfs` are in
+   */
   constructor(options: {
     operation: string;
     caps: readonly (CapsList | undefined)[];
     authority: Authority;
     scheme?: Scheme;
+    driveOwner?: string | undefined;
   }) {
     this.#operation = options.operation;
     this.#scheme = options.scheme ?? "file";
+    this.#driveOwner = options.driveOwner ?? "";
     this.#caps = options.caps.filter((list) => list !== undefined);
     this.#authority = options.authority;
   }
@@ -42,6 +49,7 @@ export class Authoriser {
       caps: this.#caps,
       authority: this.#authority,
       scheme: this.#scheme,
+      driveOwner: this.#driveOwner,
     });
   }
 
@@ -78,7 +86,7 @@ export class Authoriser {
    * granted by the configuration, or can prove. @throws CAPABILITY_DENIED
    */
   requireDelegable(grant: Grant): HeldGrant<Grant> {
-    const held = this.#capsCover(grant) ? this.#authority.delegable(grant, this.#viewOf(grant.segments[0])) : undefined;
+    const held = this.#capsCover(grant) ? this.#authority.delegable(grant, this.#viewFor(grant)) : undefined;
     if (held !== undefined) return held;
     const isBound = this.#winner(grant) !== undefined;
     throw this.#denial(grant, grant.written.can, isBound ? { isBound } : {});
@@ -128,11 +136,21 @@ export class Authoriser {
   }
 
   #need(segments: readonly string[], ability: Ability): Need {
-    return { scheme: this.#scheme, segments, words: wordsOf(ability) };
+    const words = wordsOf(ability);
+    if (this.#scheme === "dlfs") return { scheme: "dlfs", owner: this.#driveOwner, segments, words };
+    const named = segments[0] === undefined ? undefined : driveOfKey(segments[0]);
+    if (named === undefined) return { scheme: "file", segments, words };
+    const { owner = "", drive } = named;
+    return { scheme: "dlfs", owner, segments: [drive, ...segments.slice(1)], words };
   }
 
   #winner(need: Need): Winner | undefined {
-    return this.#capsCover(need) ? this.#authority.covering(need, this.#viewOf(need.segments[0])) : undefined;
+    return this.#capsCover(need) ? this.#authority.covering(need, this.#viewFor(need)) : undefined;
+  }
+
+  /** Drives have no owners to be hidden. */
+  #viewFor({ owner, segments: [root] }: Need): View {
+    return owner === undefined ? this.#viewOf(root) : "real";
   }
 
   #capsCover(need: Need): boolean {
@@ -167,7 +185,7 @@ export class Authoriser {
   #denial(need: Need, ability: string, why: Why = {}): FileAdapterError {
     const [root] = need.segments;
     const authority = this.#authority;
-    const as = this.#viewOf(root);
+    const as = this.#viewFor(need);
     const capsRefuse = !this.#capsCover(need);
     const isByAuthority =
       why.isOthers === true ||
@@ -184,10 +202,10 @@ export class Authoriser {
       : scope === undefined
         ? this.#reasons(proofs.reasons, capsRefuse)
         : (["missing_scope"] as const);
-    const remedy = capsRefuse || why.isPathPolicy || why.isOthers ? undefined : this.#remedy(root, as);
+    const remedy = capsRefuse || why.isPathPolicy || why.isOthers ? undefined : this.#remedy(root, as, need.owner);
     return capabilityDenied({
       operation: this.#operation,
-      required: { scheme: need.scheme ?? "file", segments: need.segments, ability },
+      required: { resource: this.#print(need), ability },
       deniedBy: why.isPathPolicy
         ? ["path_policy"]
         : [...(capsRefuse ? (["agent_caps"] as const) : []), ...(isByAuthority ? [source] : [])],
@@ -224,11 +242,20 @@ export class Authoriser {
     return [...new Set<DenialReason>([...own, ...(isUnexplained ? (["not_covered"] as const) : [])])];
   }
 
-  /** Names whom to ask. The owner is named only to a caller with a grant in the root: others must not learn of it. */
-  #remedy(root: string | undefined, as: View): string | undefined {
+  #print({ scheme = "file", owner, segments: [drive = "", ...path], segments }: Need): string {
+    const isNamed = owner !== undefined && this.#scheme === "file";
+    return isNamed ? referenceTo(driveKey(owner, drive), path) : printResource(segments, scheme);
+  }
+
+  /**
+   * Names whom to ask. The owner of a root is named only to a caller with a grant in it: others must not learn of it. That of a drive
+   * is in its name.
+   */
+  #remedy(root: string | undefined, as: View, driveOwner: string | undefined): string | undefined {
     const { audience, fault } = this.#authority;
     if (audience === undefined || fault !== undefined) return undefined;
-    const owner = root !== undefined && this.#holdsIn(root, as) ? this.#authority.ownerOf(root, as) : undefined;
+    const known = root !== undefined && this.#holdsIn(root, as) ? this.#authority.ownerOf(root, as) : undefined;
+    const owner = driveOwner ?? known;
     // An owner is restricted only by its own token or caps list: asking itself for a UCAN would not help.
     if (owner === audience) return undefined;
     return `ask ${owner ?? "the owner of the root"} for a UCAN covering 'required', audience ${audience}`;

@@ -13,8 +13,9 @@ import {
   type Winner,
 } from "./authority.js";
 import type { CapabilityRules } from "./capability-rules.js";
+import { type CapsReading, withRootsOnDrives } from "./caps-list.js";
 import type { DenialReason } from "./denial.js";
-import { covers, EVERY_DRIVE, type Grant, isOf, type Need, parseGrant } from "./grant.js";
+import { covers, everyDriveOf, type Grant, isOf, type Need, parseGrant } from "./grant.js";
 
 /** The fields of a root that rights depend on. */
 interface OwnedRoot {
@@ -22,6 +23,7 @@ interface OwnedRoot {
   readonly owner?: string | undefined;
   /** Present: the root is a drive, and each caller has its own. */
   readonly drive?: string | undefined;
+  readonly subpath?: readonly string[] | undefined;
 }
 
 /** Authorities of callers, for one set of rules and roots. */
@@ -31,6 +33,8 @@ export interface Authorities {
   inDrives(context: SurfaceContext): Authority;
   /** Canonical DID of the owner of the drives that a caller uses: itself. `undefined`: no DID, or anonymous. */
   driveOwner(context: SurfaceContext): string | undefined;
+  /** How the caps lists of a call are read. */
+  capsReading(context: SurfaceContext): CapsReading;
   /** Name of the caller in records: `operator`, or its canonical DID. */
   actorOf(context: SurfaceContext): string;
   /** Canonical DID of a root's owner: its own, else the operator. `undefined` also for drives, which have many. */
@@ -55,7 +59,8 @@ export function createAuthorities(
   for (const { did, ...capability } of rules.grants ?? []) give(did, grantsOf([capability]));
   const venueDid = canonicalIfGiven(rules.venueDid, canonical);
   const operator = canonicalIfGiven(rules.operator, canonical);
-  const drives = new Set(roots.flatMap(({ name, drive }) => (drive === undefined ? [] : [name])));
+  const onDrives = roots.flatMap(({ name, drive, subpath }) => (drive === undefined ? [] : [{ name, drive, subpath }]));
+  const drives = new Set(onDrives.map(({ name }) => name));
   const anonymousDids = [rules.venueDid, venueDid].map((did) => `${did}:public`);
   const driveOwner = ({ callerDID, authentication, access }: SurfaceContext): string | undefined => {
     if (access !== undefined) return canonical(access.maker);
@@ -90,6 +95,7 @@ export function createAuthorities(
     venueDid,
     verifier,
     driveOwner,
+    capsReading: (context) => ({ giver: driveOwner(context), canonicalDid: canonical, roots: onDrives }),
     ownerOf: (root) => {
       if (root !== undefined && drives.has(root)) return undefined;
       return (root === undefined ? undefined : shared.owners.get(root)) ?? operator;
@@ -101,7 +107,8 @@ export function createAuthorities(
     inDrives(given) {
       const context: SurfaceContext = given.access === undefined ? given : holderOf(given.access);
       const { self, ...brought } = broughtBy(context);
-      return new DriveAuthority({ ...brought, self: self?.grants.filter((grant) => isOf("dlfs", grant)) });
+      const owner = driveOwner(given) ?? NOBODY;
+      return new DriveAuthority({ ...brought, owner, self: self?.grants.filter((grant) => grant.owner === owner) });
     },
     of(given) {
       // The bearer of an access token has the rights of its maker, and no proofs or public grants of its own.
@@ -117,13 +124,17 @@ export function createAuthorities(
         owners: ownersFor(context),
         operator: shared.operator,
         publicGrants: access === undefined ? shared.publicGrants : NONE,
+        driveOwner: driveOwner(given),
         roots: shared.roots,
         fault,
         isOperator: did === undefined || did === operator,
         // No UCAN could help the bearer of an access token.
         did: access === undefined ? did : undefined,
         isAnonymous,
-        self: self === undefined ? undefined : { ...self, grants: self.grants.filter(isOfFiles) },
+        self: self && {
+          ...self,
+          grants: withRootsOnDrives(self.grants, { giver: driveOwner(given), roots: onDrives }),
+        },
         given: [...((did === undefined ? undefined : givenTo.get(did)) ?? NONE), ...ownDrives(context)],
         added: context.tokenCaps === undefined ? NONE : grantsOf(context.tokenCaps),
         tokens,
@@ -145,7 +156,7 @@ const canonicalIfGiven = (did: string | undefined, canonical: (did: string) => s
 
 const grantsOf = (capabilities: readonly unknown[]): readonly Grant[] =>
   capabilities
-    .map(parseGrant)
+    .map((capability) => parseGrant(capability))
     .filter((grant) => grant !== undefined)
     .filter(isOfFiles);
 
@@ -186,13 +197,14 @@ function selfOf(tokens: readonly UcanToken<Grant>[]): AuthorityFacts["self"] {
 interface DriveAuthorityFacts {
   readonly fault: DenialReason | undefined;
   readonly bearsProofs: boolean;
+  readonly owner: string;
   /** Capability lists of the caller's identity tokens: bounds in its own drives. Absent: unbounded. */
   readonly self: readonly Grant[] | undefined;
 }
 
 /**
- * The authority of a caller over its own drives: everything, within the bounds of its identity tokens. Drives of
- * other callers cannot be addressed, so proofs give nothing, and denials name nobody to ask.
+ * The authority of a caller in operations on drives by name: everything in its own, within the bounds of its identity tokens.
+ * Those of other callers have no names there, so proofs give nothing, and denials name nobody to ask.
  */
 class DriveAuthority implements Authority {
   readonly fault?: DenialReason;
@@ -201,11 +213,11 @@ class DriveAuthority implements Authority {
   readonly audience = undefined;
   readonly #grants: readonly Grant[];
 
-  constructor({ fault, bearsProofs, self }: DriveAuthorityFacts) {
+  constructor({ fault, bearsProofs, owner, self }: DriveAuthorityFacts) {
     if (fault !== undefined) this.fault = fault;
     this.isEverything = fault === undefined && self === undefined;
     this.bearsProofs = bearsProofs;
-    this.#grants = fault === undefined ? (self ?? [EVERY_DRIVE]) : [];
+    this.#grants = fault === undefined ? (self ?? [everyDriveOf(owner)]) : [];
   }
 
   ownerOf(): undefined {

@@ -2,7 +2,17 @@
 
 import type { ChainLink, HeldGrant, UcanToken } from "../ucan/verify/proof.js";
 import type { DenialReason } from "./denial.js";
-import { APPROVAL_EVERYWHERE, covers, EVERYTHING, type Grant, intersect, isOf, type Need, SCHEME } from "./grant.js";
+import {
+  APPROVAL_EVERYWHERE,
+  covers,
+  EVERYTHING,
+  everyDriveOf,
+  type Grant,
+  intersect,
+  isOf,
+  type Need,
+  SCHEME,
+} from "./grant.js";
 
 /** How a root is judged: as it is, or as if it did not exist (for callers without rights in a root with an owner). */
 export type View = "real" | "missing";
@@ -67,6 +77,8 @@ export interface AuthorityFacts {
   /** Canonical DID of the owner, for each root with its own owner. */
   readonly owners: ReadonlyMap<string, string>;
   readonly operator: string | undefined;
+  /** Canonical DID of the owner of the drives that the caller uses; `undefined`: it has none. */
+  readonly driveOwner: string | undefined;
   /** Names of all roots. */
   readonly roots: readonly string[];
 }
@@ -104,6 +116,7 @@ export class CallerAuthority implements Authority {
 
   covering(need: Need, as: View): Winner | undefined {
     if (this.fault !== undefined) return undefined;
+    if (need.owner !== undefined) return this.#ownDrivesCover(need) ? {} : this.#findProof(need, as);
     if (this.isEverything || this.#directGrants().some((grant) => covers(grant, need))) return {};
     if (this.#publicGrantsIn(need.segments[0], as).some((grant) => covers(grant, need))) return {};
     return this.#findProof(need, as);
@@ -140,7 +153,7 @@ export class CallerAuthority implements Authority {
   proofFaults(need: Need, as: View): ProofFaults {
     const reasons = new Set<DenialReason>();
     let renew: string | undefined;
-    const owner = this.ownerOf(need.segments[0], as) ?? "";
+    const owner = need.owner ?? this.ownerOf(need.segments[0], as) ?? "";
     // A token with an empty list is no proof and explains nothing; a malformed one was meant as a proof, so it counts.
     for (const token of this.#facts.tokens.filter((one) => one.carriesCapabilities || one.fault !== undefined)) {
       for (const { reason, id } of this.#faultsOf(token, need, owner)) {
@@ -153,10 +166,23 @@ export class CallerAuthority implements Authority {
 
   delegable(need: Need, as: View): HeldGrant<Grant> | undefined {
     const { self } = this.#facts;
+    if (need.owner !== undefined) {
+      const own = this.fault === undefined && this.#ownDrivesCover(need) ? everyDriveOf(need.owner) : undefined;
+      return own && { grant: own, chain: [], expiresAt: self?.expiresAt ?? null };
+    }
     const own = this.isEverything ? OPERATORS : this.#narrowToToken(this.#configuredGrants());
     const grant = this.fault === undefined ? own.find((one) => covers(one, need)) : undefined;
     if (grant !== undefined) return { grant, chain: [], expiresAt: self?.expiresAt ?? null };
     return this.#findProof(need, as);
+  }
+
+  /** The owner of a drive may do everything in it, within the bounds of its identity tokens. */
+  #ownDrivesCover(need: Need): boolean {
+    const { self, driveOwner } = this.#facts;
+    if (driveOwner === undefined || need.owner !== driveOwner) return false;
+    return self === undefined
+      ? covers(everyDriveOf(driveOwner), need)
+      : self.grants.some((grant) => covers(grant, need));
   }
 
   /** The caller's own rights: no proofs, no public grants. */
@@ -187,7 +213,7 @@ export class CallerAuthority implements Authority {
 
   /** The first proven grant that covers the need. Tokens that do not claim it are skipped before any verification. */
   #findProof(need: Need, as: View): HeldGrant<Grant> | undefined {
-    const owner = this.ownerOf(need.segments[0], as);
+    const owner = need.owner ?? this.ownerOf(need.segments[0], as);
     if (owner === undefined || this.fault !== undefined) return undefined;
     for (const token of this.#facts.bound) {
       if (!token.own.some((grant) => covers(grant, need))) continue;
@@ -200,7 +226,7 @@ export class CallerAuthority implements Authority {
   #provenGrants(owner: string | undefined): readonly HeldGrant<Grant>[] {
     const { bound, fault } = this.#facts;
     if (owner === undefined || bound.size === 0 || fault !== undefined) return [];
-    // A token may also grant drives, which DriveAuthority judges.
+    // A token may also grant drives, which are asked for one by one.
     return [...bound].flatMap((token) => token.verdict(owner).grants.filter(({ grant }) => isOf("file", grant)));
   }
 

@@ -4,14 +4,15 @@ import type { Capability } from "../core/call/capability.js";
 import { adapterError, type FileAdapterError } from "../core/errors/errors.js";
 import { escapeText } from "../core/errors/texts.js";
 import type { TokenFault } from "../ucan/token/fault.js";
-import { type Grant, printResource, SCHEME, type Scheme } from "./grant.js";
+import { type Grant, SCHEME } from "./grant.js";
 
 /** Reasons for a denial; a closed set. */
 export type DenialReason = TokenFault | "not_covered" | "ambiguous_caller" | "missing_scope";
 
 export interface Denial {
   readonly operation: string;
-  readonly required: { readonly scheme?: Scheme; readonly segments: readonly string[]; readonly ability: string };
+  /** The resource as it is printed. */
+  readonly required: { readonly resource: string; readonly ability: string };
   readonly deniedBy: readonly ("agent_caps" | "proofs" | "authority" | "path_policy")[];
   /** The grants that the caller holds: caps ∩ authority. */
   readonly have: readonly Grant[];
@@ -38,10 +39,7 @@ const SHOWN_ROOT_BYTES = 63;
 
 /** The CAPABILITY_DENIED error for a missing right. The text never tells whether the target exists. */
 export function capabilityDenied(denial: Denial): FileAdapterError {
-  const required = {
-    with: printResource(denial.required.segments, denial.required.scheme),
-    can: denial.required.ability,
-  };
+  const required = { with: denial.required.resource, can: denial.required.ability };
   const have = denial.have.map(({ written }) => written);
   const text =
     `Capability denied: ${denial.operation} requires ${required.can} on ${shortenResource(required.with)}. ` +

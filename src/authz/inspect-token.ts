@@ -1,11 +1,15 @@
 // Reports what a UCAN grants at this venue and why not more, without revealing which roots exist or who owns them.
 
 import type { Capability } from "../core/call/capability.js";
+import { escapeText } from "../core/errors/texts.js";
+import { isObject } from "../core/unknown.js";
+import type { WrittenEntry } from "../ucan/token/capability-entries.js";
 import type { TokenFault } from "../ucan/token/fault.js";
 import type { ChainFault, UcanToken, UcanVerifier } from "../ucan/verify/proof.js";
 import type { DenialReason } from "./denial.js";
+import { driveKey, driveOfKey } from "./drive-key.js";
 import { covers, type Grant, parseGrant } from "./grant.js";
-import type { LinkReport, TokenQuestion, TokenReport } from "./token-report.js";
+import type { ConstrainedGrant, LinkReport, TokenQuestion, TokenReport } from "./token-report.js";
 
 /** The rules that a token is judged by. */
 export interface InspectionRules {
@@ -33,15 +37,37 @@ export function inspectToken(question: TokenQuestion, rules: InspectionRules): T
   const worth =
     token.fault === undefined ? inspectGrants(token, question, rules) : { grants: [], reasons: [token.fault] };
   const isFor = question.aud === undefined || isSame(question.aud, token.decoded?.audience, canonical);
+  const chain = [...linksOf({ token, depth: 0, canonical, seen: new Set() })];
   const reasons = new Set<DenialReason>([...worth.reasons, ...(isFor ? [] : (["wrong_audience"] as const))]);
   return {
     valid: isFor && (question.with === undefined ? worth.grants.length > 0 : "answer" in worth),
     reasons: [...reasons],
-    grants: worth.grants.map(({ written }) => written),
-    chain: [...linksOf({ token, depth: 0, canonical, seen: new Set() })],
-    expires: token.decoded?.expiresAt ?? null,
+    grants: [...worth.grants.map(({ written }) => written), ...token.entries.flatMap(constrained)],
+    chain,
+    expires: endOf(chain),
   };
 }
+
+/** The earliest end in a chain. */
+function endOf(chain: readonly LinkReport[]): number | null {
+  const ends = chain.map(({ expires }) => expires).filter((end) => typeof end === "number");
+  return ends.length === 0 ? null : Math.min(...ends);
+}
+
+/** Conditions of entries that other venues evaluate. */
+const KNOWN_CAVEATS = ["gate", "url"];
+
+/** An entry with caveats: it grants nothing here, and says which of them is why. */
+function constrained({ nb, ...entry }: WrittenEntry): readonly ConstrainedGrant[] {
+  if (nb === undefined) return [];
+  const keys = isObject(nb) ? Object.keys(nb) : [];
+  const key = keys.find((one) => !KNOWN_CAVEATS.includes(one)) ?? keys[0];
+  const what = key === undefined ? "'nb'" : `'nb.${escapeText(key.slice(0, MAX_KEY_CHARS))}'`;
+  const text = `It grants nothing here: ${what} is a condition that this venue does not evaluate`;
+  return [{ ...entry, nb, applies: false, reason: "constrained", text }];
+}
+
+const MAX_KEY_CHARS = 64;
 
 interface TokenGrants {
   /** The effective grants, at most as many as in the token's own list. */
@@ -54,9 +80,10 @@ interface TokenGrants {
 function inspectGrants(token: UcanToken<Grant>, question: TokenQuestion, rules: InspectionRules): TokenGrants {
   const found = listGrants(token, rules);
   if (question.with === undefined) return found;
-  const requested = parseGrant({ with: question.with, can: question.can });
+  const reading = { giver: token.decoded?.issuer, canonicalDid: rules.canonicalDid };
+  const requested = parseGrant({ with: question.with, can: question.can }, reading);
   if (requested === undefined) return { grants: found.grants, reasons: ["not_covered"] };
-  const { grants, faults } = grantsInRoot(requested.segments[0], token, rules);
+  const { grants, faults } = grantsInRoot(topOf(requested), token, rules);
   const answer = grants.find((grant) => covers(grant, requested));
   if (answer !== undefined) return { grants: unique([...found.grants, answer]), reasons: [], answer };
   const isClaimed = token.own.some((grant) => covers(grant, requested));
@@ -67,9 +94,9 @@ function inspectGrants(token: UcanToken<Grant>, question: TokenQuestion, rules: 
 function listGrants(token: UcanToken<Grant>, rules: InspectionRules): TokenGrants {
   const held: Grant[] = [];
   const reasons: DenialReason[] = [];
-  for (const root of new Set(token.own.map(({ segments }) => segments[0]))) {
+  for (const root of new Set(token.own.map(topOf))) {
     const { grants, faults } = grantsInRoot(root, token, rules);
-    const claimed = token.own.filter(({ segments }) => segments[0] === root);
+    const claimed = token.own.filter((own) => topOf(own) === root);
     const given = claimed.filter((own) => grants.some((grant) => covers(grant, own)));
     held.push(...given);
     if (given.length < claimed.length) reasons.push(...faults);
@@ -77,6 +104,10 @@ function listGrants(token: UcanToken<Grant>, rules: InspectionRules): TokenGrant
   const fault = token.own.length === 0 ? (token.check() ?? "not_covered") : undefined;
   return { grants: unique(held), reasons: fault === undefined ? reasons : [fault] };
 }
+
+/** The root that a grant is in, or the drives of an owner. */
+const topOf = ({ owner, segments: [root] }: Grant): string | undefined =>
+  owner === undefined ? root : driveKey(owner, "");
 
 /** Grants of a token in a root, and the reasons for those it lacks. */
 interface RootGrants {
@@ -90,10 +121,11 @@ function grantsInRoot(
   token: UcanToken<Grant>,
   { ownerOf, owners = [] }: InspectionRules,
 ): RootGrants {
-  const possible = [ownerOf(root) ?? NOBODY, ...(root === undefined ? owners : [])];
+  const driveOwner = root === undefined ? undefined : driveOfKey(root)?.owner;
+  const possible = [driveOwner ?? ownerOf(root) ?? NOBODY, ...(root === undefined ? owners : [])];
   const verdicts = possible.map((owner) => token.verdict(owner));
   const { grants, faults } = verdicts.find((verdict) => verdict.grants.length > 0) ?? { grants: [], faults: [] };
-  const here = grants.map(({ grant }) => grant).filter(({ segments }) => (segments[0] ?? root) === root);
+  const here = grants.map(({ grant }) => grant).filter((grant) => (topOf(grant) ?? root) === root);
   if (here.length > 0) return { grants: here, faults: reasonsOf(faults, "not_covered") };
   return { grants: [], faults: reasonsOf(token.verdict(ownerOf(undefined) ?? NOBODY).faults, "issuer_not_owner") };
 }
@@ -154,12 +186,8 @@ function faultsBetween(
   canonical: (did: string) => string,
 ): TokenFault[] {
   if (proof.decoded === undefined || child.decoded === undefined) return [];
-  const isFor = isSame(child.decoded.issuer, proof.decoded.audience, canonical);
-  const outlives = endOf(child) > endOf(proof);
-  return [...(isFor ? [] : (["broken_chain"] as const)), ...(outlives ? (["outlives_proof"] as const) : [])];
+  return isSame(child.decoded.issuer, proof.decoded.audience, canonical) ? [] : ["broken_chain"];
 }
-
-const endOf = ({ decoded }: UcanToken<Grant>): number => decoded?.expiresAt ?? Number.POSITIVE_INFINITY;
 
 const isSame = (one: string, other: string | undefined, canonical: (did: string) => string): boolean =>
   other !== undefined && canonical(one) === canonical(other);

@@ -29,14 +29,23 @@ export interface LinkReport {
   readonly reasons: readonly DenialReason[];
 }
 
+/** An entry of a token's list with caveats, which grants nothing here. */
+export interface ConstrainedGrant extends Capability {
+  readonly nb: unknown;
+  readonly applies: false;
+  readonly reason: "constrained";
+  /** Names the caveat. */
+  readonly text: string;
+}
+
 /** Grants of a token under this configuration, whoever its audience is. */
 export interface TokenReport {
   /** The token grants what was asked for (or, without `with`, anything), and its audience is the one asked for. */
   readonly valid: boolean;
   readonly reasons: readonly DenialReason[];
-  /** The effective grants, each as written in the token's own list. */
-  readonly grants: readonly Capability[];
+  /** The effective grants, each as written in the token's own list; then the entries with caveats. */
+  readonly grants: readonly (Capability | ConstrainedGrant)[];
   readonly chain: readonly LinkReport[];
-  /** Seconds since the epoch; `null`: never, or the token is unreadable. */
+  /** The earliest end in the chain, in seconds since the epoch; `null`: never, or the token is unreadable. */
   readonly expires: number | null;
 }

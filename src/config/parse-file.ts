@@ -1,10 +1,12 @@
 // Parses and completes the `file` key of a configuration: roots and limits.
 
 import type { FileConfig, RootConfig } from "../core/file-config.js";
+import { attempt } from "../core/io.js";
 import { fieldsOf } from "../core/unknown.js";
 import { isDriveName } from "../drive/dlfs/name.js";
 import { isEncodingName } from "../ops/content/encoding.js";
 import { compileDeny } from "../path/deny.js";
+import { parsePath } from "../path/grammar.js";
 import type { JsonSchema } from "./checks/check-schema.js";
 import { checkValue, type Place, placeBelow, report, type SchemaCheck } from "./checks/check-schema.js";
 import { ConfigError } from "./errors.js";
@@ -85,10 +87,11 @@ function completeRoot(name: string, root: CheckedRoot): RootConfig {
 
 function completeDrive(
   drive: string,
-  { readOnly, description, maxReadBytes, deny, protect, approve, encoding }: CheckedRoot,
+  { subpath, readOnly, description, maxReadBytes, deny, protect, approve, encoding }: CheckedRoot,
 ): RootConfig {
   return {
     ...{ kind: "dlfs", drive, readOnly, deny, protect, encoding },
+    ...(subpath === undefined ? {} : { subpath: parsePath("", subpath).segments }),
     ...(description === undefined ? {} : { description }),
     ...(maxReadBytes === undefined ? {} : { maxReadBytes }),
     ...(approve === undefined ? {} : { approve }),
@@ -107,6 +110,7 @@ export function deepFreeze<T>(value: T): T {
 /** Rules of options of roots that the schema cannot state: the fault of a value. */
 const OPTION_RULES: Readonly<Record<string, (value: string) => string | undefined>> = {
   dlfs: (drive) => (isDriveName(drive) ? undefined : "the name of a drive: at most 128 bytes"),
+  subpath: subpathFault,
   deny: faultOf,
   protect: faultOf,
   encoding: (name) =>
@@ -125,6 +129,12 @@ function checkOptions(file: Place, roots: Readonly<Record<string, unknown>> = {}
       }
     }
   }
+}
+
+function subpathFault(subpath: string): string | undefined {
+  const fault = "a relative path of a directory, without '..'";
+  if (subpath.startsWith("/") || subpath.split("/").includes("..")) return fault;
+  return (attempt(() => parsePath("", subpath).segments.length) ?? 0) > 0 ? undefined : fault;
 }
 
 function faultOf(pattern: string): string | undefined {

@@ -61,6 +61,7 @@ export interface CheckedRoot extends Omit<RootOptions, "durability"> {
   readonly temp?: true;
   readonly prefix?: string;
   readonly dlfs?: string;
+  readonly subpath?: string;
   readonly grep?: string;
 }
 

@@ -86,6 +86,7 @@ export interface DriveRootConfig
   extends Pick<RootOptions, "readOnly" | "description" | "maxReadBytes" | "deny" | "protect" | "approve" | "encoding"> {
   readonly kind: "dlfs";
   readonly drive: string;
+  readonly subpath?: readonly string[];
   /** Not configurable: each caller owns its drive. */
   readonly owner?: never;
 }

@@ -27,9 +27,10 @@ import {
   placedCall,
   recordOf,
 } from "./call/parts.js";
+import { driveAt, runSpelled } from "./call/references.js";
 import { addRemark, CallState, type DispatchParts } from "./call/state.js";
 import { Gates, runAdmitted } from "./gate.js";
-import type { DispatchOptions } from "./options.js";
+import type { DispatchOptions, ReferringCall } from "./options.js";
 import type { PlaceFilter } from "./place-filter.js";
 import { Repeats } from "./repeated-calls.js";
 import { Watches, type WatchInput } from "./watches.js";
@@ -95,6 +96,13 @@ export class Dispatcher {
     }
   }
 
+  /** A place of a call of another adapter, by the rights in this one. */
+  refer({ name, context, scope, operation }: ReferringCall, request: PlaceRequest): PathCall {
+    const call = new CallState(this.#parts, name, context, scope);
+    call.begin(operation, {});
+    return call.at(request);
+  }
+
   /** Refuses new calls; waits at most 5 s until the running ones are answered and recorded. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -121,7 +129,8 @@ export class Dispatcher {
     const given = parseInput(withoutNulls(input, schema.input));
     call.begin(operation, given);
     const checked = checkInput(call, schema.input, () => this.#visible(call));
-    const output = after(checked, () => this.#runChecked(call));
+    const run = () => this.#runChecked(call);
+    const output = after(checked, () => runSpelled(call, run, () => this.#visible(call)));
     return given !== input && hasNullPrecondition(input)
       ? after(output, (answer) => addRemark(answer, NO_PRECONDITION))
       : output;
@@ -212,20 +221,26 @@ export class Dispatcher {
   #place(call: CallState, request: PlaceRequest): PathCall {
     if (request.isAside === true) return call.aside.at({ ...request, isAside: false });
     const { authoriser, context, operation } = call;
-    const { drives } = this.#parts;
-    const { root: rootName, abilities, changes } = request;
-    const note = call.notePlace(rootName);
-    const path = meantPath(request, call);
+    const { drives, elsewhere } = this.#parts;
+    if (request.isReference === true && elsewhere !== undefined) return elsewhere.refer(call, request);
+    const { abilities, changes } = request;
+    const note = call.notePlace(request.root);
+    const meant = meantPath(request, call);
+    const referred = driveAt(request, meant, call);
+    const { name: rootName, path } = referred ?? { name: request.root, path: meant };
     const resource = [rootName, ...path.segments];
     note(resource);
-    const found = drives === undefined ? this.#roots.get(rootName) : drives.root(rootName);
+    const found = referred?.root ?? (drives === undefined ? this.#roots.get(rootName) : drives.root(rootName));
     // A drive root is opened for its owner; without one, DRIVE_REQUIRES_AUTH.
     const root = isPersonal(found) ? openForOwner(found, ownerOf(found.name, context, this.#parts)) : found;
     for (const ability of abilities) authoriser.require(resource, ability);
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, namesOf(this.#visible(call)));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const access = new CallAccess(call, root, path, request);
-    call.places?.push({ request: { ...request, path: path.text, base: undefined, isExact: true }, access });
+    call.places?.push({
+      request: { ...request, root: rootName, path: path.text, base: undefined, isExact: true },
+      access,
+    });
     return placedCall(call, {
       root: changes || operation.runs ? askingRoot(root, access, call) : root,
       path,

@@ -2,9 +2,11 @@
 
 import type { AuditSink } from "../audit/record.js";
 import type { Authority } from "../authz/authority.js";
+import type { CapsReading } from "../authz/caps-list.js";
 import type { Limits } from "../core/call/limits.js";
 import type { PdfReader } from "../core/call/pdf.js";
 import type { Scanners } from "../core/call/scan.js";
+import type { CallScope } from "../core/call/scope.js";
 import type { Clock } from "../core/clock.js";
 import type { TagOf } from "../core/etag.js";
 import type { VersionCache } from "../core/etag-cache.js";
@@ -12,7 +14,7 @@ import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ApprovalDesk } from "../core/ports/approval.js";
 import type { ChangeSink } from "../core/ports/changes/change.js";
 import type { DriveShelf } from "../core/ports/drive-shelf.js";
-import type { AnyOperation, OpenRoot, PersonalRoot } from "../core/ports/operation.js";
+import type { AnyOperation, OpenRoot, PathCall, PersonalRoot, PlaceRequest } from "../core/ports/operation.js";
 import type { TicketOffice } from "../core/ports/transfer.js";
 import type { ChangeFeed } from "../feed/change-feed.js";
 import type { OperationSchema } from "../schema/load.js";
@@ -31,6 +33,12 @@ export interface DispatchOptions {
   readonly roots: readonly OpenRoot[];
   /** Present: the operations are on the caller's drives, named by `drive` in the input, instead of on roots. */
   readonly drives?: DriveSpace | undefined;
+  /** Drives that operations on roots name by references. Absent: none. */
+  readonly references?: NamedDrives | undefined;
+  /** Finds what operations on drives name by references. Absent: nothing. */
+  readonly elsewhere?: { refer(call: ReferringCall, request: PlaceRequest): PathCall } | undefined;
+  /** Base URL at which WebDAV is served to a caller. Absent, `undefined`: it is not. */
+  readonly davUrl?: ((context: SurfaceContext) => string | undefined) | undefined;
   readonly validator: InputValidator;
   readonly limits: Limits;
   /** Shared by adapters with a common limit on concurrent calls. */
@@ -55,6 +63,8 @@ export interface DispatchOptions {
   readonly discloseHostPaths: boolean;
   /** The caller's authority, before caps lists narrow it. */
   readonly authorityOf: (context: SurfaceContext) => Authority;
+  /** How caps lists of a caller are read. Absent: drives in them are nobody's. */
+  readonly capsReading?: ((context: SurfaceContext) => CapsReading) | undefined;
   /** DID of the owner of the drives that a caller uses. `undefined`: the caller has none. Absent: there are no drives. */
   readonly driveOwner?: (context: SurfaceContext) => string | undefined;
   /** Judges a caller anew, for work that outlives its request; `undefined`: refused now. Absent: callers stay as they were. */
@@ -68,6 +78,22 @@ export interface DispatchOptions {
   readonly changeSinks?: readonly ChangeSink[] | undefined;
   /** Called on unexpected failures (INTERNAL_ERROR), with the request id that the caller was given. */
   readonly onInternalError?: ((error: unknown, requestId: string) => void) | undefined;
+}
+
+/** A call that names a place by a reference. */
+export interface ReferringCall {
+  readonly name: string;
+  readonly context: SurfaceContext;
+  readonly scope: CallScope;
+  readonly operation: AnyOperation;
+}
+
+/** Drives named by references. */
+export interface NamedDrives {
+  /** @param name of the drive as a root @throws INVALID_INPUT for a name that no drive can have */
+  drive(drive: string, name: string): PersonalRoot;
+  /** The one DID of a subject that has several. */
+  canonicalDid(did: string): string;
 }
 
 /** Opens drives by name. */

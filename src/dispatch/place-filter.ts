@@ -12,6 +12,8 @@ export type Judge = (path: readonly string[]) => boolean;
 interface PlaceParts {
   readonly feed: RootFeed;
   readonly place: ObservedPlace;
+  /** Directory of a drive that the paths of its reader begin at. */
+  readonly top: readonly string[];
   readonly root: WatchedRoot;
   /** The value that cursors are bound to when the place is read alone. */
   readonly binding: string;
@@ -70,15 +72,16 @@ export class PlaceFilter implements Filter<FileChange> {
   /** The event as the reader may see it: half a move is something created or deleted. */
   #changeFor(event: FileEvent, maySee: Judge): FileChange | undefined {
     const { type, path, from, entryType, etag, origin } = event;
-    const isSeen = this.#has(path) && maySee(path);
+    const { length } = this.#parts.top;
+    const isSeen = this.#has(path) && maySee(path.slice(length));
     const content = etag === undefined ? {} : { etag };
     if (type !== "moved" || from === undefined) {
-      return isSeen ? { type, path: path.join("/"), entryType, ...content, origin } : undefined;
+      return isSeen ? { type, path: path.slice(length).join("/"), entryType, ...content, origin } : undefined;
     }
-    const isFromSeen = this.#has(from) && maySee(from);
-    const old = from.join("/");
+    const isFromSeen = this.#has(from) && maySee(from.slice(length));
+    const old = from.slice(length).join("/");
     if (!isSeen) return isFromSeen ? { type: "deleted", path: old, entryType, origin } : undefined;
-    const whole = path.join("/");
+    const whole = path.slice(length).join("/");
     if (!isFromSeen) return { type: "created", path: whole, entryType, ...content, origin };
     return { type, path: whole, from: old, entryType, ...content, origin };
   }

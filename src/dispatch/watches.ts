@@ -4,13 +4,14 @@ import type { CallScope } from "../core/call/scope.js";
 import { tooManyPolls } from "../core/errors/repeat-texts.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { FileChange, PollChanges, WatchedChanges, WatchPoll } from "../core/ports/changes/events.js";
-import { isPersonal, type PathCall } from "../core/ports/operation.js";
+import { isPersonal, type PathCall, type RootFacts } from "../core/ports/operation.js";
 import { deferred, Holds, settleWithin } from "../core/turns.js";
 import type { ChangeFeed } from "../feed/change-feed.js";
 import { type EventLog, LogReader } from "../feed/event-log.js";
 import { parsePath } from "../path/grammar.js";
 import type { CallAccess } from "./call/access.js";
 import { ownerOf } from "./call/drives.js";
+import { referredRoot } from "./call/references.js";
 import { authoriserOf, type DispatchParts } from "./call/state.js";
 import { type Judge, PlaceFilter } from "./place-filter.js";
 
@@ -54,7 +55,7 @@ export class Watches {
       const filter = new PlaceFilter({
         feed: this.#parts.feed.of({ root: root.name, drive: root.drive, owner: root.drive && root.owner }),
         // Behind links, where the changes are.
-        place: { path: access.realPath, recursive },
+        ...placeIn(root, access.realPath, recursive),
         root,
         ...this.#readerParts(root.name, { path: path.text, recursive }, context),
       });
@@ -79,7 +80,7 @@ export class Watches {
     const owner = isPersonal(found) ? ownerOf(name, context, this.#parts) : undefined;
     return new PlaceFilter({
       feed: feed.of({ root: name, drive: found.drive, owner }),
-      place: { path: segments, recursive },
+      ...placeIn(found, segments, recursive),
       root: isPersonal(found) ? { backend: {} } : found,
       ...this.#readerParts(name, { path: text, recursive }, context),
     });
@@ -94,7 +95,7 @@ export class Watches {
   #judge(name: string, context: SurfaceContext): Judge {
     const { rejudge, roots } = this.#parts;
     const now = rejudge === undefined ? context : rejudge(context);
-    const root = roots().get(name);
+    const root = roots().get(name) ?? referredRoot(name, this.#parts);
     if (now === undefined || root === undefined) return () => false;
     const authoriser = authoriserOf(this.#parts, WATCH, now);
     const { policy } = root;
@@ -157,6 +158,11 @@ export class Watches {
     }
   }
 }
+
+/** A place as the feed has it: where a directory of a drive is a root, in the drive. */
+const placeIn = ({ subpath: top = [] }: RootFacts, path: readonly string[], recursive: boolean) => ({
+  ...{ top, place: { path: [...top, ...path], recursive } },
+});
 
 /** Reads the changes of one place, by cursors of its own. */
 export const readerOf = (log: EventLog, filter: PlaceFilter): LogReader<FileChange> =>

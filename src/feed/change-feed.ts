@@ -7,6 +7,7 @@ import { isPending } from "../core/io.js";
 import type { Backend } from "../core/ports/backend.js";
 import type { ChangeRecord, ChangeSink } from "../core/ports/changes/change.js";
 import type { Observation, ObservedPlace, Observer } from "../core/ports/changes/observer.js";
+import type { RootFacts } from "../core/ports/operation.js";
 import type { PathPolicy } from "../core/ports/path-policy.js";
 import { BEFORE_ALL, EventLog, type Topic } from "./event-log.js";
 import { eventsOf, type FileEvent, isSamePath, isWithin, KnownStates, Merging } from "./file-event.js";
@@ -21,8 +22,8 @@ export interface ChangeFeedOptions {
   readonly clock: Clock;
   /** Shared with other topics, so that one cursor holds for all. Default: its own. */
   readonly log?: EventLog | undefined;
-  /** Name of the drive behind a root; `undefined`: it is no drive. */
-  readonly driveOf: (root: string) => string | undefined;
+  /** The drive behind a root, and the directory in it; `undefined`: it is no drive. */
+  readonly placeOf: (root: string) => Pick<RootFacts, "drive" | "subpath"> | undefined;
   /** Called once, for the first reader: from then on the feed must be told of changes. */
   readonly onFirstReader: (sink: ChangeSink) => void;
 }
@@ -81,10 +82,18 @@ export class ChangeFeed {
 
   #publish(record: ChangeRecord): void {
     const { root, scheme, driveOwner } = record;
-    const drive = scheme === "dlfs" ? root : this.#options.driveOf(root);
-    this.#roots.get(topicOf({ root, drive, owner: driveOwner }))?.publish(record);
+    const { drive, subpath = [] } = scheme === "dlfs" ? { drive: root } : (this.#options.placeOf(root) ?? {});
+    const feed = this.#roots.get(topicOf({ root, drive, owner: driveOwner }));
+    feed?.publish(subpath.length === 0 ? record : inDrive(record, subpath));
   }
 }
+
+/** A change of a directory in a drive, with paths of the drive. */
+const inDrive = (record: ChangeRecord, top: readonly string[]): ChangeRecord => ({
+  ...record,
+  path: [...top, ...record.path],
+  ...(record.from === undefined || record.fromRoot !== undefined ? {} : { from: [...top, ...record.from] }),
+});
 
 const topicOf = ({ root, drive, owner = "" }: FeedPlace): string =>
   drive === undefined ? `root ${root}` : `drive ${owner} ${drive}`;

@@ -109,6 +109,8 @@ interface FoundEntries {
   readonly entries: Entry[];
   /** Number of entries that cannot be examined, and so are left out. */
   readonly unreadable: number;
+  /** Number of entries that vanished meanwhile. */
+  readonly vanished: number;
 }
 
 interface EntriesOptions {
@@ -125,6 +127,7 @@ export const readEntries = (sys: Sys, directory: Pinned, options: EntriesOptions
 function* entriesOf(sys: Sys, directory: Pinned, options: EntriesOptions): Io<FoundEntries> {
   const { names, top, scope, stampPart } = options;
   let unreadable = 0;
+  let vanished = 0;
   const entries: Entry[] = [];
   const take = (name: Name, facts: EntryFacts): void => {
     const { type, size, modifiedMs } = facts;
@@ -138,9 +141,10 @@ function* entriesOf(sys: Sys, directory: Pinned, options: EntriesOptions): Io<Fo
     const looked = stampPart === undefined ? sys.native?.calls?.look(directory.fd, name.raw) : undefined;
     const stat = looked ?? (yield* lookAt(sys, directory, name));
     if (stat === "unreadable") unreadable += 1;
-    else if (stat !== undefined) take(name, stat);
+    else if (stat === undefined) vanished += 1;
+    else take(name, stat);
   }
-  return { entries, unreadable };
+  return { entries, unreadable, vanished };
 }
 
 /** Entries examined before the clock is asked whether other calls should have a turn. */
@@ -160,7 +164,7 @@ export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stat | un
 }
 
 /** `undefined` if the entry vanished. */
-function* lookAt(sys: Sys, directory: Pinned, entry: Name): Io<Stat | "unreadable" | undefined> {
+export function* lookAt(sys: Sys, directory: Pinned, entry: Name): Io<Stat | "unreadable" | undefined> {
   try {
     return sys.native?.calls?.stat(directory.fd, entry.raw) ?? (yield* sys.lstat(entryPath(directory, entry.raw)));
   } catch (error) {

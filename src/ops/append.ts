@@ -20,10 +20,11 @@ export const append: Operation<AppendInput, AppendOutput> = {
   },
   async run(input, call) {
     const { parents = false, expectedSize } = input;
+    const body = addedBodyOf(input, call);
     await refuseTwinFolders(call, parents);
     await requireSameEncoding(input, call);
     const options = { parents, expectedSize, expected: expectedOf(input, call.tagOf) };
-    const written = await call.root.backend.append(call.path, addedBodyOf(input, call), options, call.access);
+    const written = await call.root.backend.append(call.path, body, options, call.access);
     const { bytes, created, sha256, isRepeated } = written;
     const size = written.size ?? (await call.root.backend.stat(call.path, call.access))?.size ?? bytes;
     // The etag is a hash of the whole file: a caller that may not read it must learn nothing about its content.

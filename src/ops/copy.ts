@@ -7,7 +7,7 @@ import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf } from "./
 import { refuseTwinFolders } from "./searching/alike.js";
 
 /** `copy`: copies a file, or a directory with its content. */
-export const copy: Operation<CopyInput, CopyOutput> = {
+export const copy: Operation<CopyInput & EmptyCopy, CopyOutput> = {
   name: "copy",
   on: "places",
   ability: "crud/write",
@@ -23,19 +23,40 @@ export const copy: Operation<CopyInput, CopyOutput> = {
     const source = await backend.source(from.path, { followLast: true, there: to.access }, from.access);
     try {
       const isDirectory = source.top.type === "directory";
-      if (isDirectory && input.recursive !== true)
+      const isEmpty = isDirectory && input.isEmptyCopy === true;
+      if (isDirectory && !isEmpty && input.recursive !== true)
         throw isADirectory(from.access.place, "Pass recursive: true", { option: "recursive" });
       const paths = { path: from.path.text, to: to.path.text, copied: true };
       if (isOneTree && from.path.text === to.path.text) return { ...paths, overwritten: false, files: 0, atomic: true };
       const options = { ...placeOptions(input, call), expectedFrom: expectedFrom(input, call), isWhole: false };
-      const copied = await copyTree(places, call.terms?.isShallow === true ? topOf(source) : source, options);
+      const copied = await copyTree(
+        places,
+        isEmpty || call.terms?.isShallow === true ? topOf(source) : source,
+        options,
+      );
       const { overwritten, files } = copied;
-      return { ...paths, overwritten, ...etagIn(to, copied), files, atomic: true, ...hiddenOf(source.left) };
+      return {
+        ...paths,
+        overwritten,
+        ...etagIn(to, copied),
+        files,
+        atomic: true,
+        ...hiddenOf(source.left),
+        ...hintFor(isEmpty),
+      };
     } finally {
       source.close();
     }
   },
 };
+
+interface EmptyCopy {
+  /** A directory is made anew, without what is in it. */
+  readonly isEmptyCopy?: boolean;
+}
+
+const hintFor = (isEmpty: boolean): { hint?: string } =>
+  isEmpty ? { hint: "The copy is empty. Pass recursive: true to copy what is in the directory" } : {};
 
 /** A source without what is in it. */
 const topOf = (source: TreeSource): TreeSource => ({

@@ -9,6 +9,7 @@ import { clamp, countWithin } from "./content/clamp.js";
 import { mimeByName } from "./content/mime.js";
 import { entryName } from "./searching/entry-name.js";
 import { hintOf } from "./searching/search.js";
+import { warningsOf } from "./searching/vanished.js";
 
 /** `list`: the entries of one directory, in pages. */
 export const list: Operation<ListInput, ListOutput> = {
@@ -21,7 +22,7 @@ export const list: Operation<ListInput, ListOutput> = {
     const page = { ...pageOf(input), startsWith: terms?.startsWith };
     const stamps = terms?.tags === true && tagOf !== undefined;
     const listed = await root.backend.list(path, stamps ? { ...page, stamps } : page, access);
-    const { total, denied, unreadable } = listed;
+    const { total, denied, unreadable, vanished = 0 } = listed;
     const names = listed.entries.map(({ name }) => name);
     const most = budget === undefined ? names.length : countWithin(names, budget.defaultBytes);
     const found = listed.entries.slice(0, most);
@@ -30,7 +31,7 @@ export const list: Operation<ListInput, ListOutput> = {
     const end = listed.start + (most < names.length ? most : page.limit);
     const counted = { ...(denied && { policy: denied }), ...(unreadable && { unreadable }) };
     const hidden = Object.keys(counted).length === 0 ? {} : { hidden: counted };
-    const counts = { total, truncated: end < total };
+    const counts = { total, truncated: end < total, ...warningsOf(vanished > 0) };
     if (end < total) {
       const last = names[Math.min(most, names.length) - 1];
       const next = last === undefined ? `offset: ${end}` : `after: ${JSON.stringify(last)}`;

@@ -57,8 +57,11 @@ function blobMime(output: ReadOutput): string {
   return image !== undefined || isImageType(mime) ? "application/octet-stream" : mime;
 }
 
-const uriOf = ({ root, path }: ReadInput): string =>
-  venueUri({ root, segments: parsePath(root, path).segments, isDirectory: false });
+/** A reference is its own URI. */
+const uriOf = ({ root, path }: Partial<Pick<ReadInput, "root">> & ReadInput): string =>
+  root === undefined
+    ? path.replace(/^dlfs\//, "dlfs://")
+    : venueUri({ root, segments: parsePath(root, path).segments, isDirectory: false });
 
 /** The note for models beside the body: what is missing of the requested range, and the etag. */
 function noteOf(output: ReadOutput, input: ReadInput): string | undefined {

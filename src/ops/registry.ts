@@ -4,6 +4,7 @@ import type { AnyOperation } from "../core/ports/operation.js";
 import { append } from "./append.js";
 import { copy } from "./copy.js";
 import { copyOnDrives, moveOnDrives } from "./copying/on-drives.js";
+import { create } from "./create.js";
 import { deleteEntry } from "./delete.js";
 import { download } from "./download.js";
 import { createDrive, deleteDrive, listDrives } from "./drives/drives.js";
@@ -46,6 +47,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
     hash,
     glob,
     grep,
+    create,
     write,
     edit,
     patch,
@@ -71,7 +73,7 @@ export const STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload, exe
 /** The operations of the adapter `dlfs`: three on whole drives, and those on files. */
 export const DRIVE_OPERATIONS: readonly AnyOperation[] = [
   ...[listDrives, createDrive, deleteDrive],
-  ...[list, tree, read, write, append, mkdir, moveOnDrives, copyOnDrives, deleteEntry, stat],
+  ...[list, tree, read, create, write, append, mkdir, moveOnDrives, copyOnDrives, deleteEntry, stat],
 ];
 
 /** The operations of the adapter `dlfs` that only surfaces of this package run. */

@@ -46,8 +46,8 @@ async function keptOf(root: RootFacts): Promise<{ kept?: false; reason?: string 
   return { kept: false, reason: lack.reason };
 }
 
-function placeOf({ name, drive, hostPath }: RootFacts, disclose: boolean): string {
-  if (drive !== undefined) return `dlfs:${drive}`;
+function placeOf({ name, drive, subpath = [], hostPath }: RootFacts, disclose: boolean): string {
+  if (drive !== undefined) return `dlfs:${[drive, ...subpath].join("/")}`;
   return disclose && hostPath !== undefined ? hostPath : `file://${name}/`;
 }
 

@@ -10,6 +10,7 @@ import { entryName } from "./searching/entry-name.js";
 import { withMeantExclude } from "./searching/meant-globs.js";
 import { EXHAUSTED, hintOf, ignoreRules, isGitBase, withHidden } from "./searching/search.js";
 import { type Folder, type Survey, type SurveyOptions, TreeSurvey } from "./searching/tree-survey.js";
+import { warningsOf } from "./searching/vanished.js";
 
 /** `tree`: a directory and its content as indented text, the form that costs models the fewest tokens. */
 export const tree: Operation<TreeInput, TreeOutput> = {
@@ -29,6 +30,7 @@ export const tree: Operation<TreeInput, TreeOutput> = {
       tree: `${linesOf({ ...survey.top, line }, 0)}\n`,
       ...{ truncated, entries, depthLimited },
       ...completenessOf(survey, input),
+      ...warningsOf(survey.hasVanished),
     };
   },
   render: ({ tree: text, ...rest }, input) => {

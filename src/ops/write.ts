@@ -20,15 +20,11 @@ export const write: Operation<WriteInput, WriteOutput> = {
     expectedOf(input);
   },
   async run(input, call) {
+    const body = bodyOf(input, call);
     await refuseTwinFolders(call, input.parents === true);
     const options = { parents: input.parents ?? false, expected: expectedOf(input, call.tagOf) };
     const change = await changeOfEncoding(input, call);
-    const { bytes, created, sha256 } = await call.root.backend.write(
-      call.path,
-      bodyOf(input, call),
-      options,
-      call.access,
-    );
+    const { bytes, created, sha256 } = await call.root.backend.write(call.path, body, options, call.access);
     const version = sha256 === undefined ? {} : versionOf(sha256, call);
     const hint = created ? await twinOf(input, call) : change;
     return { written: bytes, created, ...version, ...(hint === undefined ? {} : { hint }) };

@@ -1,24 +1,22 @@
 // Opens the configured roots, and replaces them on reload. Either all of them open or none.
 
 import { isDeepStrictEqual } from "node:util";
-import { DriveBackend, type DriveSource } from "../backend/drive/drive.js";
-import { journalAccess } from "../backend/drive/journal.js";
+import type { DriveSource } from "../backend/drive/drive.js";
 import type { IntentRegister } from "../backend/host/group/register.js";
 import { HostBackend } from "../backend/host/host.js";
 import { countTree } from "../backend/host/quota.js";
 import { sweepRuns } from "../backend/host/runs/run-mark.js";
 import { TempHome } from "../backend/host/temp.js";
 import { Usage } from "../backend/quota.js";
-import { notSupportedHere } from "../core/errors/texts.js";
-import type { DriveRootConfig, FileConfig, Quota, RootConfig } from "../core/file-config.js";
+import type { FileConfig, Quota, RootConfig } from "../core/file-config.js";
 import { runIo } from "../core/io.js";
-import { isPersonal, type OpenRoot, type PersonalRoot } from "../core/ports/operation.js";
+import { isPersonal, type OpenRoot } from "../core/ports/operation.js";
 import { Jail } from "../jail/jail.js";
 import { Locks } from "../jail/staging/locks.js";
 import type { LazyJournal } from "../journal/open-journal.js";
-import { compileDeny, type DenyOptions } from "../path/deny.js";
 import { foldName } from "../path/grammar.js";
 import { isBelow, isSameFolder } from "../process/host-path.js";
+import { driveRoot, otherThanUtf8, policiesOf } from "./drive-root.js";
 import { journalOf, lackOf, RootGroups, type RootsState } from "./groups.js";
 
 /** New roots, open beside the old ones. Exactly one of the two methods must be called, once. */
@@ -51,23 +49,6 @@ interface Opened {
  */
 export function openRoots(config: FileConfig, drives?: DriveSource, state: RootsState = {}): OpenRoots {
   return new OpenRoots(config, drives, state);
-}
-
-/** A root of kind `dlfs`: each caller's own drive named `drive`. */
-export function driveRoot(
-  name: string,
-  { drive, readOnly, description, maxReadBytes, deny, protect, approve, encoding }: Omit<DriveRootConfig, "kind">,
-  drives: DriveSource | undefined,
-): PersonalRoot {
-  return {
-    ...policiesOf({ deny, protect }, { foldsCase: false }),
-    ...{ name, kind: "dlfs", readOnly, drive, description, maxReadBytes, approve, encoding: otherThanUtf8(encoding) },
-    backendFor(owner) {
-      if (drives === undefined) throw notSupportedHere("drives");
-      return new DriveBackend({ open: () => drives.of(owner), drive, rootName: name });
-    },
-    journalFor: drives && ((owner) => journalAccess(drives, owner, drive)),
-  };
 }
 
 /** Roots could not be opened. The message is for the operator: it holds paths from the configuration. */
@@ -213,17 +194,6 @@ export class OpenRoots {
 
 const intentsPart = (intents: IntentRegister | undefined): { intents?: IntentRegister } =>
   intents === undefined ? {} : { intents };
-
-function policiesOf({ deny, protect }: Pick<RootConfig, "deny" | "protect">, options: DenyOptions) {
-  return {
-    policy: deny.length === 0 ? undefined : compileDeny(deny, options),
-    protection: protect.length === 0 ? undefined : compileDeny(protect, options),
-    patterns: deny.length + protect.length === 0 ? undefined : { deny, protect },
-  };
-}
-
-/** UTF-8, the default, counts as not configured: a file may then say otherwise. */
-const otherThanUtf8 = (encoding: string): string | undefined => (/^utf-?8$/i.test(encoding) ? undefined : encoding);
 
 /** A directory that stays a root keeps its counted usage, under the new limit; others are counted in the background. */
 function usageOf(jail: Jail, limit: Quota, before: Opened | undefined): Usage {

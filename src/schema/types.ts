@@ -488,6 +488,7 @@ export interface ListOutput {
     policy?: number;
     unreadable?: number;
   };
+  warnings?: string[];
   hint?: string;
 }
 
@@ -538,6 +539,7 @@ export interface TreeOutput {
     policy?: number;
     unreadable?: number;
   };
+  warnings?: string[];
   hint?: string;
 }
 
@@ -602,6 +604,7 @@ export interface ReadOutput {
   encoding?: string;
   size: number;
   mime: string;
+  url?: string;
   etag?: string;
   hash?: string;
   /**
@@ -849,6 +852,60 @@ export interface GrepOutput {
   hint?: string;
 }
 
+export interface CreateInput {
+  /**
+   * Root name, from file_roots
+   */
+  root: string;
+  /**
+   * File; default content.fileName
+   */
+  path?: string;
+  /**
+   * At most one of inline, ref, dlfs; none and no sha256: empty
+   */
+  content?: {
+    /**
+     * Text
+     */
+    inline?: string;
+    /**
+     * File or asset reference: file://<root>/<path>, dlfs/<drive>/<path>
+     */
+    ref?: string;
+    /**
+     * Another word for ref
+     */
+    dlfs?: string;
+    /**
+     * Hash the content must have; alone, stored content with it
+     */
+    sha256?: string;
+    /**
+     * Media type
+     */
+    contentType?: string;
+    /**
+     * Path of the file where path is left out
+     */
+    fileName?: string;
+  };
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
+}
+
+export interface CreateOutput {
+  ref: string;
+  written: number;
+  created: true;
+  contentType?: string;
+  etag?: string;
+  hint?: string;
+  operationId?: string;
+}
+
 export interface WriteInput {
   /**
    * Root name, from file_roots
@@ -874,6 +931,10 @@ export interface WriteInput {
    * Asset reference
    */
   asset?: string;
+  /**
+   * File or asset reference: file://<root>/<path>, dlfs/<drive>/<path>
+   */
+  contentRef?: string;
   /**
    * Create missing parent directories
    */
@@ -1028,6 +1089,10 @@ export interface AppendInput {
    */
   asset?: string;
   /**
+   * File or asset reference: file://<root>/<path>, dlfs/<drive>/<path>
+   */
+  contentRef?: string;
+  /**
    * Create missing parent directories
    */
   parents?: boolean;
@@ -1099,6 +1164,10 @@ export interface MoveInput {
    */
   path: string;
   /**
+   * In place of path: a path, file://<root>/<path> or dlfs/<drive>/<path>
+   */
+  from?: string;
+  /**
    * Target: its whole new path
    */
   to: string;
@@ -1133,10 +1202,11 @@ export interface MoveInput {
 }
 
 export interface MoveOutput {
-  path: string;
+  path?: string;
+  from?: string;
   to: string;
   moved: boolean;
-  overwritten: boolean;
+  overwritten?: boolean;
   etag?: string;
   files?: number;
   atomic: boolean;
@@ -1155,6 +1225,10 @@ export interface CopyInput {
    * Source
    */
   path: string;
+  /**
+   * In place of path: a path, file://<root>/<path> or dlfs/<drive>/<path>
+   */
+  from?: string;
   /**
    * Target: its whole new path
    */
@@ -1194,12 +1268,13 @@ export interface CopyInput {
 }
 
 export interface CopyOutput {
-  path: string;
+  path?: string;
+  from?: string;
   to: string;
   copied: boolean;
-  overwritten: boolean;
+  overwritten?: boolean;
   etag?: string;
-  files: number;
+  files?: number;
   atomic: boolean;
   hidden?: {
     symlinks?: number;
@@ -1364,33 +1439,37 @@ export interface TransferOutput {
   expires: number;
 }
 
+/** An input whose named fields a call may leave out, where a reference says them. */
+export type Unnamed<Input, Fields extends keyof Input> = Omit<Input, Fields> & Partial<Pick<Input, Fields>>;
+
 /** Input of each operation. */
 export interface FileInputs {
-  readonly "file:hash": HashInput;
+  readonly "file:hash": Unnamed<HashInput, "root">;
   readonly "file:history": HistoryInput;
-  readonly "file:patch": PatchInput;
-  readonly "file:purge": PurgeInput;
+  readonly "file:patch": Unnamed<PatchInput, "root">;
+  readonly "file:purge": Unnamed<PurgeInput, "root">;
   readonly "file:readMany": ReadManyInput;
-  readonly "file:restore": RestoreInput;
-  readonly "file:trash": TrashInput;
+  readonly "file:restore": Unnamed<RestoreInput, "root">;
+  readonly "file:trash": Unnamed<TrashInput, "root">;
   readonly "file:undo": UndoInput;
   readonly "file:roots": RootsInput;
-  readonly "file:list": ListInput;
-  readonly "file:tree": TreeInput;
-  readonly "file:read": ReadInput;
-  readonly "file:stat": StatInput;
-  readonly "file:glob": GlobInput;
-  readonly "file:grep": GrepInput;
-  readonly "file:write": WriteInput;
-  readonly "file:edit": EditInput;
-  readonly "file:append": AppendInput;
-  readonly "file:mkdir": MkdirInput;
-  readonly "file:move": MoveInput;
-  readonly "file:copy": CopyInput;
-  readonly "file:delete": DeleteInput;
-  readonly "file:du": DuInput;
-  readonly "file:watch": WatchInput;
-  readonly "file:transfer": TransferInput;
+  readonly "file:list": Unnamed<ListInput, "root">;
+  readonly "file:tree": Unnamed<TreeInput, "root">;
+  readonly "file:read": Unnamed<ReadInput, "root">;
+  readonly "file:stat": Unnamed<StatInput, "root">;
+  readonly "file:glob": Unnamed<GlobInput, "root">;
+  readonly "file:grep": Unnamed<GrepInput, "root">;
+  readonly "file:create": Unnamed<CreateInput, "root">;
+  readonly "file:write": Unnamed<WriteInput, "root">;
+  readonly "file:edit": Unnamed<EditInput, "root">;
+  readonly "file:append": Unnamed<AppendInput, "root">;
+  readonly "file:mkdir": Unnamed<MkdirInput, "root">;
+  readonly "file:move": Unnamed<MoveInput, "root" | "path">;
+  readonly "file:copy": Unnamed<CopyInput, "root" | "path">;
+  readonly "file:delete": Unnamed<DeleteInput, "root">;
+  readonly "file:du": Unnamed<DuInput, "root">;
+  readonly "file:watch": Unnamed<WatchInput, "root">;
+  readonly "file:transfer": Unnamed<TransferInput, "root">;
 }
 
 /** Output of each operation. */
@@ -1410,6 +1489,7 @@ export interface FileOutputs {
   readonly "file:stat": StatOutput;
   readonly "file:glob": GlobOutput;
   readonly "file:grep": GrepOutput;
+  readonly "file:create": CreateOutput;
   readonly "file:write": WriteOutput;
   readonly "file:edit": EditOutput;
   readonly "file:append": AppendOutput;
@@ -1914,6 +1994,8 @@ export interface TempRootInput {
 export interface DriveRootInput {
   /** Name of a drive: each caller who says who it is gets its own. */
   readonly dlfs: string;
+  /** Directory of the drive that is the top of the root; made by the first write. */
+  readonly subpath?: string;
   /** Refuse write, append, mkdir and delete. */
   readonly readOnly?: boolean;
   /** Note about the root, returned by file:roots. */

@@ -8,13 +8,14 @@ import { FileAdapterError } from "../../src/core/errors/errors.js";
 import { authorityOf, holding } from "./fixture.js";
 
 const READ: Capability = { with: "file://docs/", can: "crud/read" };
-const grants = (...list: Capability[]): Grant[] => list.map(parseGrant).filter((grant) => grant !== undefined);
+const grants = (...list: Capability[]): Grant[] =>
+  list.map((one) => parseGrant(one)).filter((grant) => grant !== undefined);
 
 /** @param options without `authority` the caller is the operator */
 function authoriser(options: { caps?: readonly unknown[]; authority?: readonly Grant[] }): Authoriser {
   const { caps = [], authority: grants } = options;
   const authority = grants === undefined ? authorityOf() : holding(grants);
-  return new Authoriser({ operation: "file:read", caps: caps.map(readCaps), authority });
+  return new Authoriser({ operation: "file:read", caps: caps.map((list) => readCaps(list)), authority });
 }
 
 function denialOf(work: () => void): Readonly<Record<string, unknown>> | undefined {

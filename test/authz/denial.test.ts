@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { capabilityDenied, type Denial } from "../../src/authz/denial.js";
-import { parseGrant } from "../../src/authz/grant.js";
+import { parseGrant, printResource } from "../../src/authz/grant.js";
 
 const grantOf = (resource: string, can = "crud/read") => {
   const grant = parseGrant({ with: resource, can });
@@ -12,7 +12,7 @@ const grantOf = (resource: string, can = "crud/read") => {
 const denial = (changes: Partial<Denial> = {}) =>
   capabilityDenied({
     operation: "file:write",
-    required: { segments: ["docs", "secret", "a"], ability: "crud/write" },
+    required: { resource: "file://docs/secret/a", ability: "crud/write" },
     deniedBy: ["agent_caps"],
     have: [grantOf("file://docs/allowed/")],
     truncated: false,
@@ -20,7 +20,8 @@ const denial = (changes: Partial<Denial> = {}) =>
     ...changes,
   });
 
-const requiring = (...segments: string[]) => denial({ required: { segments, ability: "crud/read" } }).message;
+const requiring = (...segments: string[]) =>
+  denial({ required: { resource: printResource(segments), ability: "crud/read" } }).message;
 const END = "Retrying the same call will not succeed - the denial is structural.";
 
 describe("a denial", () => {
@@ -77,7 +78,7 @@ describe("a denial", () => {
     expect(requiring("docs", ...path.split("/"))).toContain(`on file://docs/${path}. `);
     const longer = `a${path}`;
     expect(requiring("docs", ...longer.split("/"))).toContain(`on file://docs/${"a".repeat(18)}…${"b".repeat(18)}. `);
-    const { data } = denial({ required: { segments: ["docs", ...longer.split("/")], ability: "crud/read" } });
+    const { data } = denial({ required: { resource: `file://docs/${longer}`, ability: "crud/read" } });
     expect(data["required"]).toEqual({ with: `file://docs/${longer}`, can: "crud/read" });
   });
 
@@ -113,7 +114,7 @@ describe("a denial", () => {
   ];
   test.each(paths)("takes at most sixty tokens of a model, whatever is held: %s", (path) => {
     expect(Buffer.byteLength(path)).toBeLessThanOrEqual(40);
-    const required = { segments: ["docs", ...path.split("/")], ability: "crud/write" };
+    const required = { resource: `file://docs/${path}`, ability: "crud/write" };
     for (const count of [0, 1, 2, 3, paths.length]) {
       const have = paths.slice(-count).map((held) => grantOf(`file://docs/${held}`));
       const { message } = denial({ operation: "file:append", required, have: count === 0 ? [] : have });
@@ -124,7 +125,7 @@ describe("a denial", () => {
   });
 
   test("takes little more where the path is mostly digits", () => {
-    const required = { segments: ["docs", "data", "raw", "2026-11-22", "part-0001.cs"], ability: "crud/write" };
+    const required = { resource: "file://docs/data/raw/2026-11-22/part-0001.cs", ability: "crud/write" };
     const have = paths.map((held) => grantOf(`file://docs/${held}`));
     expect(encode(denial({ required, have }).message).length).toBeLessThanOrEqual(62);
   });

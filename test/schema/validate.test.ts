@@ -71,7 +71,7 @@ describe("an input", () => {
 
   test.each([
     ["read", { root: "a", pth: "b" }, "'path' is required. Unknown field 'pth' - did you mean 'path'?"],
-    ["read", { rot: "a", path: "b" }, "'root' is required. Unknown field 'rot' - did you mean 'root'?"],
+    ["read", { rot: "a", path: "b" }, "Unknown field 'rot' - did you mean 'root'?"],
     ["read", { root: "a", frobnicate: "b" }, "'path' is required"],
     ["move", { root: "a", path: "b", too: "c" }, "'to' is required. Unknown field 'too' - did you mean 'to'?"],
   ])("of %s from %j says which field was meant", async (name, input, message) => {
@@ -89,7 +89,7 @@ describe("an input", () => {
       "write",
       "contents",
       " - did you mean 'content'?",
-      "root, path, content, value, bytes, asset, parents, encoding, ifMatch, ifNoneMatch, operationId",
+      "root, path, content, value, bytes, asset, contentRef, parents, encoding, ifMatch, ifNoneMatch, operationId",
     ],
     ["mkdir", "parent", " - did you mean 'parents'?", "root, path, parents, ifNoneMatch, operationId"],
     ["read", "lenght", " - did you mean 'length'?", READ_FIELDS],

@@ -18,6 +18,7 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { RootJournalAccess } from "../../core/ports/operation.js";
 import type { DriveLog, LogEntry, OwnerDrives } from "../../drive/engine/engine.js";
 import { contentVersion } from "../../drive/engine/log/entry.js";
+import { fromBelow, pathBelow } from "./below.js";
 import type { DriveSource } from "./drive.js";
 
 /** Entries that one query looks at. */
@@ -30,6 +31,8 @@ const GROUP = "g";
 export interface DriveJournalOptions {
   readonly open: () => Promise<Pick<OwnerDrives, "log">>;
   readonly drive: string;
+  /** Directory of the drive that its paths begin at. Others have no entries. */
+  readonly top: readonly string[];
 }
 
 class DriveJournal implements Journal {
@@ -37,10 +40,12 @@ class DriveJournal implements Journal {
   readonly keepsDeleted = false;
   readonly #open: DriveJournalOptions["open"];
   readonly #drive: string;
+  readonly #top: readonly string[];
 
-  constructor({ open, drive }: DriveJournalOptions) {
+  constructor({ open, drive, top }: DriveJournalOptions) {
     this.#open = open;
     this.#drive = drive;
+    this.#top = top;
   }
 
   async query(query: JournalQuery): Promise<JournalPage> {
@@ -51,12 +56,13 @@ class DriveJournal implements Journal {
     for (let before = query.before; ; ) {
       const page = await log.page({ before, limit: Math.min(PAGE, Math.max(limit + 1, 16)) });
       const end = page.isDamaged ? ({ complete: false, reason: "damaged" } as const) : ({ complete: true } as const);
-      for (const { entry, drive } of page.entries) {
+      for (const one of page.entries) {
         if (entries.length === limit) return { entries, ...nextPart(before), ...end };
         // Ids sort by time.
-        if (entry.time < since) return { entries, ...end };
-        before = entry.id;
-        if (drive === this.#drive && matches(entry, query) && sees(entry)) entries.push(entry);
+        if (one.entry.time < since) return { entries, ...end };
+        before = one.entry.id;
+        const entry = this.#own(one)?.entry;
+        if (entry !== undefined && matches(entry, query) && sees(entry)) entries.push(entry);
       }
       visited += page.entries.length;
       if (page.next === undefined) return { entries, ...end };
@@ -123,7 +129,8 @@ class DriveJournal implements Journal {
     const log = await this.#log();
     const node = (await log.entry(id))?.after;
     if (node === undefined && after !== null) return undefined;
-    return log.differences(node, { drive: this.#drive, path }, MAX_DIFFERENT);
+    const place = { drive: this.#drive, path: [...this.#top, ...path] };
+    return log.differences(node, place, MAX_DIFFERENT);
   }
 
   /** The undo itself has marked them: its entry and the marks are of one swap. */
@@ -145,7 +152,8 @@ class DriveJournal implements Journal {
     const wanted = ids === "all" ? await this.#allKept() : ids;
     const nothing = { before: null, after: null } as const;
     const note = { ...by, ...nothing, op: "purge", action: "deleted", kind: "other", path } as const;
-    return { purged: wanted.length === 0 ? [] : await log.purge(this.#drive, wanted, note) };
+    const whole = fromBelow(note, this.#top);
+    return { purged: wanted.length === 0 ? [] : await log.purge(this.#drive, wanted, whole) };
   }
 
   async #allKept(): Promise<string[]> {
@@ -159,7 +167,28 @@ class DriveJournal implements Journal {
 
   async #find(id: string): Promise<LogEntry | undefined> {
     const found = await (await this.#log()).entry(id);
-    return found?.drive === this.#drive ? found : undefined;
+    return found === undefined ? undefined : this.#own(found);
+  }
+
+  /** An entry of the drive, with paths as the root has them. */
+  #own(found: LogEntry): LogEntry | undefined {
+    if (found.drive !== this.#drive) return undefined;
+    const top = this.#top;
+    if (top.length === 0) return found;
+    const { path: whole, from, made, ...entry } = found.entry;
+    const path = pathBelow(whole, top);
+    if (path === undefined) return undefined;
+    const source = from === undefined || entry.fromRoot !== undefined ? from : pathBelow(from, top);
+    const own = {
+      ...{ ...entry, path },
+      ...(source === undefined ? {} : { from: source }),
+      ...(made === undefined
+        ? {}
+        : { made: made.flatMap((one) => [pathBelow(one, top)].filter((two) => two !== undefined)) }),
+    };
+    // What came from elsewhere in the drive cannot be put back from here.
+    const isForeign = from !== undefined && source === undefined;
+    return { ...found, entry: isForeign ? { ...own, undoable: false, reason: "denied" } : own };
   }
 
   /** Entries of the drive, newest first. @param visit whether to go on */
@@ -167,7 +196,10 @@ class DriveJournal implements Journal {
     const log = await this.#log();
     for (let before: string | undefined; ; ) {
       const { entries, next } = await log.page({ before, limit: PAGE });
-      for (const one of entries) if (one.drive === this.#drive && !visit(one)) return;
+      for (const one of entries) {
+        const own = this.#own(one);
+        if (own !== undefined && !visit(own)) return;
+      }
       if (next === undefined) return;
       before = next;
     }
@@ -178,10 +210,14 @@ class DriveJournal implements Journal {
   }
 }
 
-/** The journal of one owner's drive. */
-export const journalAccess = (drives: DriveSource, owner: string, drive: string): RootJournalAccess => ({
+/** The journal of one owner's drive, or of a directory in it. */
+export const journalAccess = (
+  drives: DriveSource,
+  owner: string,
+  place: Pick<DriveJournalOptions, "drive" | "top">,
+): RootJournalAccess => ({
   mode: "on",
-  open: () => new DriveJournal({ open: () => drives.of(owner), drive }),
+  open: () => new DriveJournal({ open: () => drives.of(owner), ...place }),
 });
 
 function imageOf(log: DriveLog, node: Uint8Array, { size, modified }: Pick<EntryState, "size" | "modified">): Image {

@@ -22,7 +22,7 @@ export function* listEntries(
   const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope, startsWith });
   const allowed = yield* allowedOf(jail, directory, { names: all, access });
   const start = startAfter(allowed, page.after) + page.offset;
-  const { entries, unreadable } = yield* readEntries(sys, directory, {
+  const { entries, unreadable, vanished } = yield* readEntries(sys, directory, {
     ...{ names: allowed.slice(start, start + limit), top, scope: access.scope },
     stampPart: page.stamps === true ? stampPart : undefined,
   });
@@ -33,6 +33,7 @@ export function* listEntries(
     entries,
     ...(denied > 0 && { denied }),
     ...(unreadable > 0 && { unreadable }),
+    ...(vanished > 0 && { vanished }),
   };
 }
 

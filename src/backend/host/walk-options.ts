@@ -19,12 +19,13 @@ export type EntryOptions = {
 
 /** Written out: objects made by spreads need not share a shape, and then each entry is slow to visit. */
 export function writtenOut(options: HostWalkOptions): EntryOptions {
-  const { visit, visitDenied, unreadable, exhausted, missed, sizes } = options;
+  const { visit, visitDenied, unreadable, vanished, exhausted, missed, sizes } = options;
   const { versions, rules, content, access, strict, keepsReserved } = options;
   return {
     visit,
     visitDenied,
     unreadable,
+    vanished,
     exhausted,
     missed,
     sizes,

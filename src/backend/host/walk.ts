@@ -2,7 +2,7 @@
 
 import { type Io, isPending } from "../../core/io.js";
 import type { WalkContent, WalkEntry, WalkStep } from "../../core/ports/backend.js";
-import { examine, isReachable, type Name, readNames, readNamesNow } from "../../jail/directory.js";
+import { isReachable, lookAt, type Name, readNames, readNamesNow } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import type { Stat } from "../../jail/stat.js";
@@ -217,8 +217,9 @@ class EntryWalk {
   }
 
   *#examine(name: Name): Io<WalkEntry | undefined> {
-    const stat = yield* examine(this.#jail.sys, this.#descent.directory, name);
-    return stat && this.#describe(name, stat);
+    const stat = yield* lookAt(this.#jail.sys, this.#descent.directory, name);
+    if (stat === undefined) this.#options.vanished?.();
+    return stat === undefined || stat === "unreadable" ? undefined : this.#describe(name, stat);
   }
 
   #needsStat({ type }: Name): boolean {
@@ -261,6 +262,7 @@ class EntryWalk {
     const child = handles.enterToRead?.(directory, name.raw) ?? (yield* handles.enter(directory, name.raw));
     if (typeof child === "string") {
       this.#options.missed?.(this.#below, name.name);
+      if (child === "missing") this.#options.vanished?.();
       return undefined;
     }
     if (this.#isOnDevice(child)) return child;

@@ -1,9 +1,9 @@
 // The interface of calls that commands make, wherever the venue runs.
 
-import type { FileInputs, FileOutputs } from "../../schema/types.js";
+import type { FileOutputs, WriteInput } from "../../schema/types.js";
 
 /** A write whose content comes as a stream. */
-export type Upload = Pick<FileInputs["file:write"], "root" | "path" | "parents" | "ifNoneMatch">;
+export type Upload = Pick<WriteInput, "root" | "path" | "parents" | "ifNoneMatch">;
 
 /** Runs operations on a venue: one opened in this process, or one that runs elsewhere. */
 export interface VenueCalls {

@@ -4,7 +4,7 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { nothingToUndo } from "../../core/errors/undo-texts.js";
 import { counted } from "../../core/errors/wording.js";
-import type { FileInputs, FileOutputs } from "../../schema/types.js";
+import type { FileInputs, FileOutputs, TrashInput } from "../../schema/types.js";
 import { createLineAsker } from "../acp/line-asker.js";
 import { numberOf, placeOf } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
@@ -210,7 +210,7 @@ export async function trash(session: FileSession<"trash">): Promise<number> {
   return status;
 }
 
-async function* trashEntries(place: FileInputs["file:trash"], session: FileSession) {
+async function* trashEntries(place: TrashInput, session: FileSession) {
   let cursor: string | undefined;
   do {
     const page = await session.invoke("file:trash", { ...place, ...(cursor === undefined ? {} : { cursor }) });
@@ -220,7 +220,7 @@ async function* trashEntries(place: FileInputs["file:trash"], session: FileSessi
   } while (cursor !== undefined);
 }
 
-async function listTrash(place: FileInputs["file:trash"], session: FileSession): Promise<number> {
+async function listTrash(place: TrashInput, session: FileSession): Promise<number> {
   const { nameOf } = await session.callers();
   for await (const entry of trashEntries(place, session)) {
     const { id, path, kind, deleted, by } = entry;
@@ -234,7 +234,7 @@ async function listTrash(place: FileInputs["file:trash"], session: FileSession):
   return EXIT.ok;
 }
 
-async function emptyTrash(place: FileInputs["file:trash"], session: FileSession<"trash">): Promise<number> {
+async function emptyTrash(place: TrashInput, session: FileSession<"trash">): Promise<number> {
   const ids: string[] = [];
   for await (const { id } of trashEntries(place, session)) ids.push(id);
   if (ids.length === 0) return EXIT.ok;

@@ -46,7 +46,7 @@ export interface ShownToken {
 
 /** The text `serve` prints once it listens. */
 export function banner(facts: BannerFacts): string {
-  const grants = facts.publicCaps.map(parseGrant).filter((grant) => grant !== undefined);
+  const grants = facts.publicCaps.map((capability) => parseGrant(capability)).filter((grant) => grant !== undefined);
   const rows = facts.roots.map((root) => [
     root.name,
     root.kind,

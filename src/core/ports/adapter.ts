@@ -21,9 +21,10 @@ export interface AssetContent {
   readonly content: Uint8Array | AsyncIterable<Uint8Array> | null;
   /** Hex SHA-256 that the content must have; checked before the target is touched. */
   readonly sha256?: string;
+  readonly contentType?: string | undefined;
 }
 
-/** Resolves an asset reference to its content. `undefined`: no such asset. */
+/** Resolves an asset reference, or `sha256:<hex>`, to stored content. `undefined`: no such asset. */
 export type ResolveAsset = (reference: string, signal?: AbortSignal) => Promise<AssetContent | undefined>;
 
 /** Caller and tokens of a call. Without `callerDID` the caller is the operator: omit it only for a trusted caller. */

@@ -58,8 +58,9 @@ export interface RootFacts {
   readonly quota?: (() => QuotaFacts) | undefined;
   /** Why replaced content is not kept; opens no journal. Absent: a read-only root or a drive. */
   readonly lack?: (() => Awaitable<Lack | undefined>) | undefined;
-  /** Name of the drive behind a personal root. */
+  /** Name of the drive behind a personal root, and the directory in it that is the top of the root; absent: its own. */
   readonly drive?: string | undefined;
+  readonly subpath?: readonly string[] | undefined;
 }
 
 /** Opens the journal of a root at the first look; `undefined`: it cannot be opened, or for `facts` is not open yet. */
@@ -136,6 +137,8 @@ export interface PlaceRequest {
   readonly isExact?: true;
   /** As `isExact`, and the record of the call tells nothing of the place. */
   readonly isAside?: boolean;
+  /** The root is that of a reference, whatever the roots of the operation are. */
+  readonly isReference?: true;
   /** Names that the grammar refuses may be those of entries, to give them others or remove them. */
   readonly anyName?: boolean | undefined;
   /** Former entries count as present when the meaning of the path is decided. */

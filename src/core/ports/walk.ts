@@ -41,8 +41,9 @@ export interface Listing {
   readonly start: number;
   /** Number of denied names that were left out; absent if none. */
   readonly denied?: number;
-  /** Number of entries of this page that cannot be examined and were left out; absent if none. */
+  /** Numbers of entries of this page that were left out: they cannot be examined, or vanished meanwhile; absent if none. */
   readonly unreadable?: number;
+  readonly vanished?: number;
 }
 
 /** An entry visited by a walk; the optional fields only if {@link WalkOptions.sizes} is set. */
@@ -105,8 +106,9 @@ export interface WalkOptions {
     readonly maxBytes: number;
     take(entry: WalkEntry, content: WalkContent): Awaitable<"on" | "stop">;
   };
-  /** Called for each directory that could not be entered or listed, never for the start. */
+  /** Called for each directory that could not be entered or listed, never for the start; for each entry that vanished. */
   readonly unreadable?: () => void;
+  readonly vanished?: () => void;
   /**
    * Called when entries were skipped for a transient reason: descriptors ran out, or a directory was moved while the
    * walk was below it. Skipped entries are also reported to {@link unreadable} or `content`.

@@ -97,7 +97,7 @@ export function checkInput(
 export const namesOf = (roots: readonly Pick<OpenRoot, "name">[]): string[] => roots.map(({ name }) => name);
 
 /** The refusal of a call without a root names those that the caller may use. @returns any other error as it is */
-function addVisibleRoots(error: unknown, visible: () => readonly Pick<OpenRoot, "name">[]): unknown {
+export function addVisibleRoots(error: unknown, visible: () => readonly Pick<OpenRoot, "name">[]): unknown {
   const isRootMissing =
     error instanceof FileAdapterError &&
     error.data["pointer"] === "/root" &&

@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { Authoriser } from "../../authz/authorise.js";
 import { capsOf } from "../../authz/caps-list.js";
+import { driveOfKey } from "../../authz/drive-key.js";
 import type { Scheme } from "../../authz/grant.js";
 import { CallScope, cancelledBy } from "../../core/call/scope.js";
 import { newGroupId } from "../../core/entry-id.js";
@@ -160,15 +161,16 @@ export class CallState {
     return { actor: parts.actorOf?.(context) ?? context.callerDID ?? "operator", via: viaOf(context) };
   }
 
-  originIn({ name: root, drive, owner }: Pick<RootFacts, "name" | "drive" | "owner">): ChangeOrigin {
-    let origin = this.#origins.get(root);
+  originIn({ name, drive, owner }: Pick<RootFacts, "name" | "drive" | "owner">): ChangeOrigin {
+    let origin = this.#origins.get(name);
     if (origin === undefined) {
       const { name: op } = this.operation;
+      const named = driveOfKey(name);
       const { actor, via } = this.maker;
       // Written out: several spread objects in one literal take ten times as long.
       origin = {
-        root,
-        scheme: this.parts.scheme,
+        root: named?.drive ?? name,
+        scheme: named === undefined ? this.parts.scheme : "dlfs",
         op: KNOWN_AS[op] ?? op,
         actor,
         via,
@@ -176,7 +178,7 @@ export class CallState {
       };
       if (drive !== undefined && owner !== undefined) origin = { ...origin, driveOwner: owner };
       if (this.#group !== undefined) origin = { ...origin, group: this.#group };
-      this.#origins.set(root, origin);
+      this.#origins.set(name, origin);
     }
     return origin;
   }
@@ -233,10 +235,19 @@ const scopeOf = ({ clock, limits }: DispatchParts, { cancellation, signal, repor
 
 /** The rights of a caller as they are now. */
 export const authoriserOf = (
-  { authorityOf, scheme }: Pick<DispatchParts, "authorityOf" | "scheme">,
+  { authorityOf, capsReading, driveOwner, scheme }: RightsParts,
   operation: string,
   context: SurfaceContext,
-): Authoriser => new Authoriser({ operation, caps: capsOf(context), authority: authorityOf(context), scheme });
+): Authoriser =>
+  new Authoriser({
+    operation,
+    caps: capsOf(context, () => capsReading?.(context)),
+    authority: authorityOf(context),
+    scheme,
+    driveOwner: scheme === "dlfs" ? driveOwner?.(context) : undefined,
+  });
+
+type RightsParts = Pick<DispatchParts, "authorityOf" | "capsReading" | "driveOwner" | "scheme">;
 
 /** Tools of profiles are named `<profile>:<tool>`. */
 const surfaceOf = ({ tool, surface = "library" }: SurfaceContext): string => tool?.split(":", 1)[0] ?? surface;

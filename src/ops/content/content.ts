@@ -5,6 +5,7 @@ import {
   assetNoContent,
   assetNotFound,
   contentTooLarge,
+  escapeText,
   invalidInput,
   ioError,
   notText,
@@ -14,6 +15,7 @@ import type { Awaitable } from "../../core/io.js";
 import type { AssetContent } from "../../core/ports/adapter.js";
 import type { Body } from "../../core/ports/backend.js";
 import type { Call, PathCall } from "../../core/ports/operation.js";
+import { parseReference } from "../../path/reference.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import { checkEncoding, codecOf, encodeNew, notEncodable, otherEncoding, UTF8 } from "./encoding.js";
 
@@ -22,18 +24,21 @@ export interface ContentSource {
   content?: string;
   value?: unknown;
   bytes?: string;
+  /** An asset, or a file by a reference. */
   asset?: string;
 }
 
 /** Input fields whose values are file content. */
 export const CONTENT_FIELDS = ["content", "value", "bytes"] as const;
 const SOURCES = [...CONTENT_FIELDS, "asset"] as const;
+const CHUNK_BYTES = 262_144;
 const OR_BYTES = ", or write bytes (base64)";
 const BASE64 = /^[A-Za-z0-9+/]*$/;
 
 /** @throws INVALID_INPUT unless exactly one source is given; `null` is a value */
 export function checkOneSource(input: TextSource): void {
   checkEncoding(input.encoding);
+  if (input.asset !== undefined) checkReference(input.asset, "/contentRef");
   const given = SOURCES.filter((source) => input[source] !== undefined);
   if (given.length === 1) return;
   const expected = "exactly one of content, value, bytes, asset";
@@ -46,21 +51,64 @@ export function checkOneSource(input: TextSource): void {
   );
 }
 
+/** @throws INVALID_INPUT for a reference that names no place */
+export function checkReference(text: string, pointer: string): void {
+  const found = parseReference(text);
+  if (found === undefined || !("fault" in found)) return;
+  throw invalidInput(`The reference '${escapeText(text.slice(0, MAX_SHOWN))}' ${found.fault}`, pointer, "a reference");
+}
+
+const MAX_SHOWN = 100;
+
 /** The parts of a call that loading content needs. */
 export interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "scope"> {
   /** Named in errors. */
   readonly place: Place;
   /** Encoding in which text is written. Absent: UTF-8. */
   readonly encoding?: string | undefined;
+  /** Told of the asset that the content is of. */
+  readonly found?: ((asset: AssetContent) => void) | undefined;
 }
 
 /** Content, and the encoding of its text. */
 export type TextSource = ContentSource & { readonly encoding?: string };
 
-/** The content of a write, loaded when the backend asks for it. */
-export function bodyOf(input: TextSource, call: PathCall): Body {
-  const content = contentCall(input, call);
-  return { load: () => loadContent(input, content) };
+/**
+ * The content of a write, loaded when the backend asks for it. A file that it is a reference to is judged now: ask for the body before
+ * anything is looked at. @throws as a place of a read does
+ */
+export function bodyOf(input: TextSource, call: PathCall, found?: ContentCall["found"]): Body {
+  const content = { ...contentCall(input, call), found };
+  const file = input.asset === undefined ? undefined : fileNamed(input.asset, call);
+  return { load: () => (file === undefined ? loadContent(input, content) : loadFile(file, content)) };
+}
+
+/** The file that a reference names. @returns `undefined`: it names an asset */
+function fileNamed(text: string, call: PathCall): PathCall | undefined {
+  const found = parseReference(text);
+  if (found === undefined || "fault" in found) return undefined;
+  return call.at({ root: found.root, path: found.path, abilities: ["crud/read"], changes: false, isReference: true });
+}
+
+async function loadFile(
+  { root, path, access }: PathCall,
+  { place, limits }: ContentCall,
+): Promise<AsyncGenerator<Uint8Array>> {
+  const file = await root.backend.open(path, access);
+  return (async function* () {
+    try {
+      const { size } = file;
+      if (size > limits.maxContentSize) throw contentTooLarge(place, size, limits.maxContentSize);
+      for (let at = 0; at < size; ) {
+        const chunk = await file.read(at, Math.min(CHUNK_BYTES, size - at));
+        if (chunk.length === 0) throw ioError(access.place, "TRUNCATED");
+        at += chunk.length;
+        yield chunk;
+      }
+    } finally {
+      file.close();
+    }
+  })();
 }
 
 function contentCall({ encoding }: TextSource, call: PathCall): ContentCall {
@@ -153,6 +201,7 @@ async function loadAsset(reference: string, call: ContentCall): Promise<Buffer |
   const found = await call.resolveAsset?.(reference, call.scope.signal);
   if (found === undefined) throw assetNotFound(place, reference);
   if (found.content === null) throw assetNoContent(place, reference);
+  call.found?.(found);
   return verified(found, found.content, call);
 }
 

@@ -1,11 +1,11 @@
 // Input checks, preconditions and authorisation that `copy` and `move` share.
 
 import { sep } from "node:path";
-import { isBelow } from "../../core/call/path.js";
+import { isBelow, isSamePath } from "../../core/call/path.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import { type Expected, etagOf, expectedOf, type Sha256, type TagOf } from "../../core/etag.js";
 import type { PlaceOptions } from "../../core/ports/backend.js";
-import type { Call, PathCall, PlaceRequest, PlacesCall } from "../../core/ports/operation.js";
+import type { Call, PathCall, PlaceRequest, PlacesCall, Root } from "../../core/ports/operation.js";
 import { foldName } from "../../path/grammar.js";
 
 /** The input fields that `move` and `copy` share. */
@@ -70,17 +70,24 @@ export function placesOf(
   const from = call.at({ root: input.root, path: input.path, ...needs });
   const toRoot = input.toRoot ?? input.root;
   const to = call.at({ root: toRoot, path: input.to, abilities: ["crud/write"], changes: true });
-  const { drive } = from.root;
-  const isOneTree = input.root === toRoot || (drive !== undefined && drive === to.root.drive);
+  const isOneTree = input.root === toRoot || isSamePlace(from.root, to.root);
   if (isOneTree ? isBelow(to.path.segments, from.path.segments) : isBelow(hostPathOf(to), hostPathOf(from))) {
     throw invalidInput("'to' lies inside 'path'", "/to", "a path outside of 'path'");
   }
   return { from, to, isOneTree };
 }
 
-/** Path on the host, comparable between roots that may lie in each other; the backend resolves links on the way. */
+/** Whether two roots are the same directory of the same drive. */
+const isSamePlace = (one: Root, other: Root): boolean =>
+  one.drive !== undefined && other.drive !== undefined && isSamePath(topOf(one), topOf(other));
+
+/** Where a root is among those that may lie in each other. */
+const topOf = ({ name, hostPath, owner = "", drive, subpath = [] }: Root): readonly string[] =>
+  drive === undefined ? (hostPath?.split(sep) ?? [name]) : ["dlfs:", owner, drive, ...subpath];
+
+/** A path with that of its root; the backend resolves links on the way. */
 function hostPathOf({ root, path }: PathCall): readonly string[] {
-  const names = [...(root.hostPath?.split(sep) ?? [root.name]), ...path.segments];
+  const names = [...topOf(root), ...path.segments];
   return root.backend.foldsCase === true ? names.map(foldName) : names;
 }
 

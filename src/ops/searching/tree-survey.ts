@@ -45,6 +45,7 @@ export interface Survey {
   /** The visit limit ended the last walk: numbers of what was left out are too low. */
   readonly isTired: boolean;
   readonly isExhausted: boolean;
+  readonly hasVanished: boolean;
   readonly hidden: HiddenCount;
 }
 
@@ -113,6 +114,7 @@ export class TreeSurvey implements Following {
   #depthLimited = false;
   #isTired = false;
   #isExhausted = false;
+  #hasVanished = false;
 
   constructor(options: SurveyOptions) {
     this.#options = options;
@@ -126,7 +128,12 @@ export class TreeSurvey implements Following {
     if (this.#isCut || this.#isTired) await this.#byLevels();
     return {
       ...{ top: this.#top, entries: this.#entries, isCut: this.#isCut, depthLimited: this.#depthLimited },
-      ...{ isTired: this.#isTired, isExhausted: this.#isExhausted, hidden: this.#hidden },
+      ...{
+        isTired: this.#isTired,
+        isExhausted: this.#isExhausted,
+        hasVanished: this.#hasVanished,
+        hidden: this.#hidden,
+      },
     };
   }
 
@@ -229,8 +236,11 @@ export class TreeSurvey implements Following {
     const exhausted = () => {
       this.#isExhausted = true;
     };
+    const vanished = () => {
+      this.#hasVanished = true;
+    };
     const visit = (entry: WalkEntry) => this.#visit(entry, take);
-    const options = { visit, visitDenied, unreadable, exhausted, sizes, ...this.#rules() };
+    const options = { visit, visitDenied, unreadable, vanished, exhausted, sizes, ...this.#rules() };
     await walk(base, options, followsLinks ? this : undefined);
   }
 

@@ -54,8 +54,8 @@ export interface Greeting {
 export interface McpHost extends Greeting {
   /** The operations offered as tools; unavailable ones are found by name but not listed. */
   readonly tools: readonly OperationMetadata[];
-  /** A tool as it is listed. Absent: as it is. */
-  advertised?(tool: OperationMetadata): OperationMetadata;
+  /** A tool as it is listed; `undefined`: it is not, and can be called. Absent: as it is. */
+  advertised?(tool: OperationMetadata): OperationMetadata | undefined;
   /** Time a tool call waits for its job, in milliseconds; `undefined`: until the job ends by its own deadline. */
   readonly maxWaitMs: number | undefined;
   /** Takes the user's answer to a question. @returns the approval to repeat the call with */

@@ -60,7 +60,9 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
     list: () => ({
       tools: host.tools
         .filter((tool) => tool.unavailable?.() === undefined)
-        .map((tool) => toListEntry(host.advertised?.(tool) ?? tool)),
+        .map((tool) => (host.advertised === undefined ? tool : host.advertised(tool)))
+        .filter((tool) => tool !== undefined)
+        .map(toListEntry),
     }),
     async call({ id, name, args, signal, progress, onQuestion, answered, ended }) {
       const tool = toolsByName(host).get(name);

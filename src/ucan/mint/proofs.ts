@@ -3,14 +3,14 @@
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { isObject } from "../../core/unknown.js";
 import type { TokenFault } from "../token/fault.js";
-import type { UcanToken, UcanVerifier } from "../verify/proof.js";
+import type { HeldGrant, UcanToken, UcanVerifier } from "../verify/proof.js";
 import { MintError, proofError } from "./error.js";
 
 /** A proof that the verifier accepts, with all it can delegate. */
 export interface UsableProof<G> {
   readonly token: UcanToken<G>;
   readonly grants: readonly G[];
-  /** Seconds; `null`: no end. */
+  /** The earliest end in its chain, in seconds; `null`: none. */
   readonly expiresAt: number | null;
 }
 
@@ -43,14 +43,15 @@ function readProof<G>(text: string, number: number, rules: ProofRules<G>): Usabl
     const advice = "Sign with the key that it was given to, or ask for one that is given to the signer";
     throw new MintError("broken_chain", `Proof ${number} was given to somebody else than the signer. ${advice}`);
   }
-  const grants = grantsOf(token, canonicalDid);
-  if (grants.length === 0) throw emptyProof(token, number, canonicalDid);
-  return { token, grants, expiresAt: decoded.expiresAt ?? null };
+  const held = heldBy(token, canonicalDid);
+  if (held.length === 0) throw emptyProof(token, number, canonicalDid);
+  const ends = held.map((one) => one.expiresAt).filter((end) => end !== null);
+  return { token, grants: held.map(({ grant }) => grant), expiresAt: ends.length === 0 ? null : Math.min(...ends) };
 }
 
-function grantsOf<G>(token: UcanToken<G>, canonicalDid: (did: string) => string): G[] {
+function heldBy<G>(token: UcanToken<G>, canonicalDid: (did: string) => string): HeldGrant<G>[] {
   const owners = new Set(rootIssuers(token).map(canonicalDid));
-  return [...owners].flatMap((owner) => token.verdict(owner).grants.map(({ grant }) => grant));
+  return [...owners].flatMap((owner) => token.verdict(owner).grants);
 }
 
 /** Issuers of the tokens without proofs in a chain. */

@@ -10,6 +10,8 @@ export const MAX_ENTRIES = 32;
 export interface WrittenEntry {
   readonly with: string;
   readonly can: string;
+  /** Caveats; an entry with them grants nothing. */
+  readonly nb?: unknown;
 }
 
 /** Whether a token's claims contain a non-empty capability list, valid or not. */
@@ -31,8 +33,9 @@ export function readEntries({ att, cap }: JsonObject): readonly unknown[] | unde
 export function writtenEntries(entries: readonly unknown[]): readonly WrittenEntry[] {
   return entries.flatMap((entry) => {
     if (!isObject(entry)) return [];
-    const { with: resource, can } = entry;
-    return typeof resource === "string" && typeof can === "string" ? [{ with: resource, can }] : [];
+    const { with: resource, can, nb } = entry;
+    if (typeof resource !== "string" || typeof can !== "string") return [];
+    return [{ with: resource, can, ...(nb === undefined ? {} : { nb }) }];
   });
 }
 

@@ -14,7 +14,6 @@ export type TokenFault =
   | "wrong_audience"
   | "bad_version"
   | "broken_chain"
-  | "outlives_proof"
   | "too_deep"
   | "too_many_proofs"
   | "proof_not_found"

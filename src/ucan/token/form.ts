@@ -74,13 +74,15 @@ export function readForm<G>(text: string, rules: FormRules<G>): TokenForm<G> | U
   const proofs = proofTexts(payload["prf"]);
   if (proofs.length > MAX_PROOFS) return unreadable("too_many_proofs");
   const id = tokenId(decoded.signedText);
+  const { canonicalDid } = rules;
+  const reading = { giver: canonicalDid(decoded.issuer), canonicalDid };
   return {
     text,
     decoded,
     audience,
     id,
     carriesCapabilities,
-    own: entries.map((entry) => rules.semantics.parse(entry)).filter((grant) => grant !== undefined),
+    own: entries.map((entry) => rules.semantics.parse(entry, reading)).filter((grant) => grant !== undefined),
     entries: writtenEntries(entries),
     proofs: proofs.map((proof) => readProof(proof, rules)),
     revocableBy: namesOf(decoded, id, rules),

@@ -1,10 +1,11 @@
 // Verifies a chain of tokens: signatures, times, revocation, and the attenuation of each link.
 
 import type { DecodedToken } from "../token/decode.js";
+import { beneficiaryIn } from "../token/facts.js";
 import type { TokenFault } from "../token/fault.js";
 import type { TokenForm } from "../token/form.js";
 import { checkValidity, nowSeconds, type TimeRules } from "../token/time.js";
-import type { ChainFault, ChainLink, GrantSemantics, HeldGrant, Revocations, UcanToken, Verdict } from "./proof.js";
+import type { ChainFault, GrantSemantics, HeldGrant, Revocations, UcanToken, Verdict } from "./proof.js";
 
 /** Rules for verifying tokens. The clock is fixed during a request. */
 export interface JudgingRules<G> extends TimeRules {
@@ -14,15 +15,17 @@ export interface JudgingRules<G> extends TimeRules {
   canonicalDid(did: string): string;
   /** Maximum remaining lifetime of a delegation, in seconds. */
   readonly maxLifetimeSeconds: number;
-  /** Whether `exp: null` is accepted. */
+  /** Whether a chain without any end is accepted. */
   readonly allowNoExpiry: boolean;
+  /** Canonical DID of the venue, which signs for owners of drives. Absent: it does not. */
+  readonly venueDid?: string | undefined;
 }
 
 /** Receives verified facts. */
 export interface Witness<G> {
   /** The signature of a token is valid. */
   signed(form: TokenForm<G>): void;
-  /** The audience of a proof is this token's issuer, and it outlives the token. Its signature was reported if valid. */
+  /** The audience of a proof is this token's issuer. Its signature was reported if valid. */
   linked(form: TokenForm<G>, proof: TokenForm<G>): void;
 }
 
@@ -81,8 +84,18 @@ export class JudgedToken<G> implements UcanToken<G> {
     return this.#checked.fault;
   }
 
+  /** A chain ends with its earliest end; one that never ends grants nothing unless that is allowed. */
   verdict(owner: string): Verdict<G> {
-    const root = this.#rules.canonicalDid(owner);
+    const verdict = this.#judged(this.#rules.canonicalDid(owner));
+    const ending = this.#rules.allowNoExpiry
+      ? verdict.grants
+      : verdict.grants.filter(({ expiresAt }) => expiresAt !== null);
+    if (ending.length === verdict.grants.length) return verdict;
+    return { grants: ending, faults: [...verdict.faults, { reason: "no_exp", id: this.id }] };
+  }
+
+  /** As a link of a chain, which others may end. */
+  #judged(root: string): Verdict<G> {
     const known = this.#verdicts.get(root);
     if (known !== undefined) return known;
     const verdict = this.#judge(root);
@@ -102,9 +115,8 @@ export class JudgedToken<G> implements UcanToken<G> {
   }
 
   #timeFault(): TokenFault | undefined {
-    const { maxLifetimeSeconds, allowNoExpiry, clockSkewSeconds } = this.#rules;
+    const { maxLifetimeSeconds, clockSkewSeconds } = this.#rules;
     const { expiresAt } = this.decoded;
-    if (expiresAt === null && !allowNoExpiry) return "no_exp";
     const fault = checkValidity(this.decoded, this.#rules);
     if (fault !== undefined || typeof expiresAt !== "number") return fault;
     return expiresAt - nowSeconds(this.#rules) > maxLifetimeSeconds + clockSkewSeconds ? "bad_exp" : undefined;
@@ -115,10 +127,19 @@ export class JudgedToken<G> implements UcanToken<G> {
     if (fault !== undefined) return noGrants(fault, this.id);
     if (this.own.length === 0) return { grants: [], faults: [] };
     const { issuer } = this.decoded;
-    if (this.#rules.canonicalDid(issuer) === root) {
-      return { grants: this.own.map((grant) => this.#hold(grant, [])), faults: [] };
-    }
+    const signer = this.#rules.canonicalDid(issuer);
+    if (signer === root) return { grants: this.own.map((grant) => this.#hold(grant)), faults: [] };
+    const signed = signer === this.#rules.venueDid ? this.#signedFor(root) : [];
+    if (signed.length > 0) return { grants: signed.map((grant) => this.#hold(grant)), faults: [] };
     return this.proofs.length === 0 ? noGrants("issuer_not_owner", this.id) : this.#judgeByProofs(root);
+  }
+
+  /** What the venue has signed for an owner, who could not sign itself. */
+  #signedFor(owner: string): readonly G[] {
+    const { canonicalDid, semantics } = this.#rules;
+    const named = beneficiaryIn(this.decoded.payload["fct"]);
+    if (named === undefined || canonicalDid(named) !== owner) return [];
+    return this.own.filter((grant) => semantics.ownerOf?.(grant) === owner);
   }
 
   /** Proofs are checked in order until all grants are covered; the remaining ones are not checked. */
@@ -134,7 +155,7 @@ export class JudgedToken<G> implements UcanToken<G> {
       someHeld ||= given.grants.length > 0;
       for (const grant of open) {
         const source = given.grants.find((wide) => this.#rules.semantics.covers(wide.grant, grant));
-        if (source !== undefined) held.set(grant, this.#hold(grant, source.chain));
+        if (source !== undefined) held.set(grant, this.#hold(grant, source));
       }
     }
     const grants = this.own.flatMap((grant) => held.get(grant) ?? []);
@@ -148,23 +169,21 @@ export class JudgedToken<G> implements UcanToken<G> {
     if (typeof proof === "string") return { grants: [], faults: [{ reason: proof }] };
     const broken = this.#linkFault(proof);
     if (broken !== undefined) return noGrants(broken, proof.id);
-    const verdict = proof.verdict(root);
+    const verdict = proof.#judged(root);
     this.#witness.linked(this.#form, proof.#form);
     return verdict;
   }
 
   #linkFault(proof: JudgedToken<G>): TokenFault | undefined {
-    const rules = this.#rules;
-    if (rules.canonicalDid(proof.#form.audience) !== rules.canonicalDid(this.decoded.issuer)) return "broken_chain";
-    const end = proof.decoded.expiresAt;
-    // A proof without expiry has a fault of its own.
-    if (end === null || end === undefined) return undefined;
-    return typeof this.decoded.expiresAt === "number" && this.decoded.expiresAt <= end ? undefined : "outlives_proof";
+    const { canonicalDid } = this.#rules;
+    return canonicalDid(proof.#form.audience) === canonicalDid(this.decoded.issuer) ? undefined : "broken_chain";
   }
 
-  #hold(grant: G, above: readonly ChainLink[]): HeldGrant<G> {
+  #hold(grant: G, source?: HeldGrant<G>): HeldGrant<G> {
     const { issuer, expiresAt = null } = this.decoded;
-    return { grant, chain: [{ id: this.id, issuer }, ...above], expiresAt };
+    const chain = [{ id: this.id, issuer }, ...(source?.chain ?? [])];
+    const ends = [expiresAt, source?.expiresAt].filter((end) => typeof end === "number");
+    return { grant, chain, expiresAt: ends.length === 0 ? null : Math.min(...ends) };
   }
 }
 

@@ -1,13 +1,23 @@
 // Types of verification: tokens of a request, the grants and faults of their chains, and the verifier.
 
+import type { WrittenEntry } from "../token/capability-entries.js";
 import type { DecodedToken } from "../token/decode.js";
 import type { TokenFault } from "../token/fault.js";
+
+/** Who gives a capability. */
+export interface GrantReading {
+  /** Canonical DID. Absent: nobody known. */
+  readonly giver?: string | undefined;
+  readonly canonicalDid?: ((did: string) => string) | undefined;
+}
 
 /** Semantics of capabilities, on which token handling does not depend. */
 export interface GrantSemantics<G> {
   /** @param entry `{with, can}`, possibly with more fields @returns `undefined` if it grants nothing */
-  parse(entry: unknown): G | undefined;
+  parse(entry: unknown, reading?: GrantReading): G | undefined;
   covers(wide: G, narrow: G): boolean;
+  /** The owner that a grant itself names. Absent, `undefined`: none. */
+  ownerOf?(grant: G): string | undefined;
 }
 
 /** One link of a chain, for display and audit. */
@@ -52,10 +62,11 @@ export interface UcanToken<G> {
   /** Its parsed capabilities, without those that grant nothing. */
   readonly own: readonly G[];
   /** Capabilities as written, for display. */
-  readonly entries: readonly { readonly with: string; readonly can: string }[];
+  readonly entries: readonly WrittenEntry[];
   /** Its proofs in order; a missing or unreadable one is a fault. */
   readonly proofs: readonly (UcanToken<G> | TokenFault)[];
-  /** The first fault of this token, without its proofs: revocation, time, lifetime, signature, in this order. */
+  /** The first fault of this token, without its proofs: revocation, time, lifetime, signature, in this order. A lacking end is
+   * a fault of the chain. */
   check(): TokenFault | undefined;
   /** Its grants if `owner` owns the root. Computed once per owner. */
   verdict(owner: string): Verdict<G>;

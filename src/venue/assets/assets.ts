@@ -20,6 +20,8 @@ const MAX_METADATA_TOTAL_BYTES = 268_435_456;
 /** Maximum owners of one asset: each additional owner rewrites the whole record. */
 const MAX_OWNERS = 10_000;
 
+/** Names content by its hash, without an asset. */
+const HASH = /^sha256:([0-9a-f]{64})$/;
 const NO_ROOM = new Set(["ENOSPC", "EDQUOT"]);
 
 export interface AssetsOptions {
@@ -134,12 +136,14 @@ export class VenueAssets implements Assets {
   }
 
   readonly resolve: ResolveAsset = async (reference, signal): Promise<AssetContent | undefined> => {
-    const id = parseAssetReference(reference, this.#options.did);
+    const hash = HASH.exec(reference)?.[1];
+    const id = hash === undefined ? parseAssetReference(reference, this.#options.did) : undefined;
     const json = id === undefined ? undefined : this.#registry.json(id);
-    if (json === undefined) return undefined;
-    const sha256 = contentOf(readMetadata(json))?.sha256;
-    if (sha256 === undefined || this.#store.size(sha256) === undefined) return { content: null };
-    return { content: stopOnAbort(this.#store.open(sha256), signal), sha256 };
+    if (json === undefined && hash === undefined) return undefined;
+    const { sha256 = hash, contentType } = (json && contentOf(readMetadata(json))) ?? {};
+    if (sha256 === undefined || this.#store.size(sha256) === undefined)
+      return hash === undefined ? { content: null } : undefined;
+    return { content: stopOnAbort(this.#store.open(sha256), signal), sha256, contentType };
   };
 
   close(): Promise<void> {

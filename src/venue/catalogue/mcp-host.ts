@@ -19,6 +19,9 @@ import type { VenueHost } from "../venue.js";
 import type { HostedOperation } from "./catalogue.js";
 import { hasResources, serverInfo } from "./mcp-greeting.js";
 
+/** File operations that upstream's agents know: they can be called, and cost no other model a token. */
+const UNLISTED: ReadonlySet<string> = new Set(["file:create"]);
+
 /** State that all MCP connections of a venue share. */
 export interface McpParts {
   readonly config: VenueConfig & { readonly mcp: McpConfig };
@@ -128,6 +131,7 @@ function makeOffer(parts: McpParts): Offer {
     tools: offered.map(({ metadata }) => metadata),
     // A profile's tools are those of the system that it imitates, and take what that takes.
     advertised: (tool) => {
+      if (UNLISTED.has(tool.name)) return undefined;
       if (Object.hasOwn(profiles, adapterOf(tool))) return tool;
       const isBrief = adapterOf(tool) === parts.files.name;
       return advertisedTool(tool, { isBrief, hasOnlyRoot: onlyRoot(parts, tool) !== undefined });
@@ -194,7 +198,7 @@ function offeredOperations({ config, host, files }: McpParts): HostedOperation[]
 
 /** Whether a tool set includes a file operation. Each tool costs a model tokens before its first call. */
 const isInToolSet = (set: "default" | "full", name: string): boolean =>
-  set === "full" ? !FOR_PEOPLE.has(name) : EVERYDAY.includes(name);
+  set === "full" ? !FOR_PEOPLE.has(name) : EVERYDAY.includes(name) || UNLISTED.has(name);
 /** Compares operations by the order they are offered in: everyday ones first, the others in their given order. */
 function compareTools(one: string, other: string): number {
   const [a, b] = [one, other].map((name) => EVERYDAY.indexOf(name));

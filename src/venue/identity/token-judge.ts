@@ -42,6 +42,7 @@ export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions):
     createUcanVerifier<Grant>({
       ...{ keys, revocations, semantics: FILE_SEMANTICS, clock: systemClock },
       canonicalDid: (did) => canonicalDid(names, did),
+      venueDid: canonicalDid(names, names.did),
       clockSkewSeconds: auth.clockSkew,
       maxLifetimeSeconds: auth.ucan.maxLifetime,
       allowNoExpiry: auth.ucan.allowNoExpiry,

@@ -9,7 +9,7 @@ import type { ListedTool } from "./sessions.js";
 afterAll(cleanUp);
 
 /** Emptying the trash is for people. */
-const OFFERED = OPERATIONS.filter(({ name }) => name !== "trash" && name !== "purge");
+const OFFERED = OPERATIONS.filter(({ name }) => !["trash", "purge", "create"].includes(name));
 const CHANGING = OFFERED.filter(({ changes }) => changes).map(({ name }) => `file_${name}`);
 
 async function toolsOf(args: readonly string[], cwd: string): Promise<readonly ListedTool[]> {

@@ -256,7 +256,7 @@ describe("a signature is checked", () => {
     ["not of one that is over", 0, [gives(owner, lead, { for: -31 })]],
     ["not of one that lives too long", 0, [gives(owner, lead, { for: 31_622_431 })]],
     ["not of a proof for another", 1, [top([gives(owner, stranger)])]],
-    ["not of a proof that is outlived", 1, [top([first], { for: 3601 })]],
+    ["of a proof that is outlived", 2, [top([first], { for: 3601 })]],
     ["not of proofs of a badly signed token", 1, [badlySigned(top([first]))]],
     ["not of proofs of the owner's token", 1, [gives(owner, lead, { prf: [gives(stranger, owner)] })]],
     ["not of proofs of a token that lists nothing", 1, [top([first], { att: [] })]],

@@ -95,7 +95,6 @@ describe("the library takes, and we refuse:", () => {
       () => token({ claims: { exp: NOW + 31_536_000_000 } }),
       ["bad_exp"],
     ],
-    ["a child that outlives its parent", toWorker(READ_OUT), () => below({ exp: HOUR + 60 }), ["outlives_proof"]],
     ["caveats", read(READ_DOCS), () => token({ claims: { att: [{ ...READ_DOCS, nb: { day: "monday" } }] } }), []],
     ["version 99", read(READ_DOCS), () => token({ header: { ucv: "99.0.0" } }), ["bad_version"]],
     [

@@ -28,7 +28,14 @@ function venueOf() {
         if (watched.key === undefined) return undefined;
         const feed = new RootFeed(log, watched.key, systemClock, () => false);
         const place = { path: path === "" ? [] : [path], recursive: true };
-        return new PlaceFilter({ feed, place, root: { backend: { observe } }, binding: "", judge: () => () => true });
+        return new PlaceFilter({
+          feed,
+          place,
+          top: [],
+          root: { backend: { observe } },
+          binding: "",
+          judge: () => () => true,
+        });
       },
     },
   });

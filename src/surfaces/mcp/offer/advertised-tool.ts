@@ -46,12 +46,24 @@ export function advertisedTool(tool: OperationMetadata, { isBrief, hasOnlyRoot }
   const fields = { ...objectOf(schema["properties"]), ...tool.renderFields };
   const full = advertised({ ...schema, type: "object", properties: fields }, isBrief);
   const { required: all = [], ...input } = full;
-  const required = (all as readonly string[]).filter((name) => !hasOnlyRoot || name !== "root");
+  const named = isBrief ? fieldsNamed(tool, fields) : [];
+  const required = [...new Set([...named, ...(all as readonly string[])])].filter(
+    (name) => !hasOnlyRoot || name !== "root",
+  );
   return {
     ...tool,
     input: required.length === 0 ? input : { ...input, required },
     ...(isBrief ? { output: { type: "object" } } : {}),
   };
+}
+
+/** Their answers are about all roots where no root is named. */
+const ON_ALL_ROOTS: ReadonlySet<string> = new Set(["file:history", "file:undo"]);
+
+/** Fields that a model names, where a program may give a reference in their place. */
+function fieldsNamed({ name }: OperationMetadata, fields: JsonObject): readonly string[] {
+  const hasRoot = fields["root"] !== undefined && !ON_ALL_ROOTS.has(name);
+  return [...(hasRoot ? ["root"] : []), ...(fields["from"] === undefined ? [] : ["path"])];
 }
 
 /** The schema of one value in the form that all hosts take; it allows what the given one does, and possibly more. */
@@ -85,7 +97,15 @@ function advertisedFields(fields: JsonObject, isBrief: boolean): JsonObject {
  * Fields for programs, not for models: these look before they repeat a change, see the differences in place of counting, and
  * have no assets. Calls take them all the same.
  */
-const FOR_PROGRAMS: ReadonlySet<string> = new Set(["operationId", "expect", "expectedSize", "asset", "maxFileBytes"]);
+const FOR_PROGRAMS: ReadonlySet<string> = new Set([
+  "operationId",
+  "expect",
+  "expectedSize",
+  "asset",
+  "contentRef",
+  "from",
+  "maxFileBytes",
+]);
 
 const visibleFields = (fields: JsonObject, isBrief: boolean) =>
   Object.entries(fields).filter(([name]) => !(isBrief && FOR_PROGRAMS.has(name)));

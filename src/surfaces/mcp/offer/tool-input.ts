@@ -1,6 +1,7 @@
 // Translates the arguments of an MCP tool call into the input of its operation: models and hosts vary in how they write
 // some.
 
+import { namesDrive } from "../../../authz/drive-key.js";
 import type { JsonObject, OperationMetadata } from "../../../core/ports/adapter.js";
 import { isObject } from "../../../core/unknown.js";
 import { parseInput } from "../../../schema/exact-json.js";
@@ -19,7 +20,11 @@ export function toolInput(
   const { renderFields } = tool;
   const read = readStrings(args, { properties: renderFields === undefined ? fields : { ...fields, ...renderFields } });
   const { own, rendering } = renderFields === undefined ? { own: read } : split(read, renderFields);
-  const isInOnlyRoot = onlyRoot !== undefined && Object.hasOwn(fields, "root") && (own["root"] ?? null) === null;
+  const isInOnlyRoot =
+    onlyRoot !== undefined &&
+    Object.hasOwn(fields, "root") &&
+    (own["root"] ?? null) === null &&
+    !namesDrive(own["from"] ?? own["path"]);
   const given = isInOnlyRoot ? withRoot(own, onlyRoot) : own;
   const input = tool.modelDefaults === undefined ? given : withDefaults(given, tool.modelDefaults);
   const shown = rendering === undefined ? input : { ...input, ...rendering };

@@ -167,7 +167,7 @@ const outlivesError = ({ expiresAt, first }: Base): FileAdapterError =>
   refusedOperation({
     operation: NAME,
     requires: `an end of at most ${expiresAt}, when what it rests on ends`,
-    reasons: ["outlives_proof"],
+    reasons: ["bad_exp"],
     deniedBy: "proofs",
     more: { ...(first === undefined ? {} : { required: toCapability(first) }), latest: expiresAt },
   });

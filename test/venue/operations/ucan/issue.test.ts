@@ -237,7 +237,7 @@ describe("nothing is issued", () => {
         error:
           `Capability denied: ucan:issue requires an end of at most ${expiresAt}, when what it rests on ends. ` +
           "Retrying the same call will not succeed - the denial is structural.",
-        errorData: { reasons: ["outlives_proof"], required: PRINTED, latest: expiresAt },
+        errorData: { reasons: ["bad_exp"], required: PRINTED, latest: expiresAt },
       });
     }
     const exact = await issue([IN_SUB], { prf: [token], exp: expiresAt }, { as: ground.bob });
