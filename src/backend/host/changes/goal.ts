@@ -72,7 +72,7 @@ export class Goal {
     const { old, name } = this.target;
     refuseInside(change, source);
     if (this.#options.replaces === true && from !== undefined) refuseAround(from.change, old);
-    if (from !== undefined && (yield* this.#respells(from, name))) return;
+    if (from !== undefined && isThere(old, source) && (yield* this.#respells(from, name))) return;
     yield* checkTarget(change, old, { ...this.#options, isFile });
   }
 
@@ -82,9 +82,10 @@ export class Goal {
     const { parents, name } = this.target;
     this.#spelling = undefined;
     this.#isStrict = this.#ground.isGroup || parents.length > 0;
-    const isRespelling = from !== undefined && parents.length === 0 && (yield* this.#respells(from, name));
     refuseInside(change, coming.identity);
-    const old = isRespelling ? undefined : yield* this.place.current();
+    const now = yield* this.place.current();
+    const isRespelling = from !== undefined && isThere(now, coming.identity) && (yield* this.#respells(from, name));
+    const old = isRespelling ? undefined : now;
     this.#old = old;
     this.#how = yield* this.#judge(coming, old, from !== undefined);
     this.#before = old && this.#how === "put" ? yield* this.#ground.keepBefore(change, name, old) : undefined;
@@ -107,7 +108,7 @@ export class Goal {
   *#judge(coming: Coming, old: Pinned | undefined, hasName: boolean): Io<"put" | "swap" | "same"> {
     const { change } = this.place;
     if (this.#spelling !== undefined) return "put";
-    const isSame = old !== undefined && identity(old) === coming.identity;
+    const isSame = isThere(old, coming.identity);
     if (isSame && this.#ground.isGroup) throw alreadyExists(change.access.place);
     yield* checkTarget(change, old, { ...this.#options, isFile: coming.isFile });
     if (isSame && hasName) return "same";
@@ -196,6 +197,10 @@ export class Goal {
     return true;
   }
 }
+
+/** Whether the entry of a name is the one that is to get it. */
+const isThere = (entry: Pinned | undefined, own: string | undefined): boolean =>
+  entry !== undefined && identity(entry) === own;
 
 /** A name that differs from the stored one only in spelling that the file system folds still is a new name. */
 export function requestedName(to: Change, stored: string): string {
