@@ -177,7 +177,8 @@ describe.each([
     async (row) => {
       const wrong: string[] = [];
       let unflushed = 0;
-      for (let when = 1; ; when++) {
+      const flushes = durability === "flush" && row.flushesNames !== false;
+      for (let when = 1, left = 5; ; when++) {
         const at = `try-${++tries}`;
         const files = { "a.txt": "one\n", "large.txt": LARGE, "d/x": "x", "d/deep/y": "y", "linked.txt": "h" };
         for (const [name, content] of Object.entries(files)) ground.put(`${at}/${name}`, content);
@@ -211,10 +212,13 @@ describe.each([
           unflushed++;
           if (hint !== UNFLUSHED) wrong.push(`${told}: what is not sure is not told`);
         }
-        if (fault.at === undefined) break;
+        if (fault.at !== undefined) continue;
+        if (!flushes || unflushed > 0 || --left === 0) break;
+        // On a slow machine folders that are held for a second are opened anew in some tries, which then make more calls than others.
+        when = Math.max(0, when - 20);
       }
       expect(wrong).toEqual([]);
-      if (row.flushesNames !== false) expect(unflushed > 0).toBe(durability === "flush");
+      if (row.flushesNames !== false) expect(unflushed > 0).toBe(flushes);
     },
     60_000,
   );
