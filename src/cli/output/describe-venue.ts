@@ -161,6 +161,16 @@ function* rightsOf(facts: VenueFacts): Generator<readonly string[]> {
     const rights = () => inRoots(roots, [...grantsOf(caps), ...grantsTo(did, facts)]);
     yield [`token ${name}`, did, revocations.hasToken(name, did) ? REVOKED : rights()];
   }
+  for (const { issuer, map } of config.auth.issuers) {
+    for (const { when, caps } of map) {
+      const claims = Object.entries(when).map(([claim, text]) => ` ${claim}=${text}`);
+      yield [
+        "issuer",
+        escapeText(`${issuer}${claims.join("")}`),
+        `${inRoots(roots, grantsOf(caps))}, as far as scopes go`,
+      ];
+    }
+  }
   yield ["anonymous", "", facts.publicAccess ? anonymous(facts) : "refused"];
 }
 

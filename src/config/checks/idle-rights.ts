@@ -17,7 +17,7 @@ const ED25519_DID = /^did:key:z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/;
  * @returns one line each, with key paths, root names and abilities, but no other values
  */
 export function warnOfIdleRights(venue: Place, config: VenueConfig): readonly string[] {
-  const idle = [idleOwners, idleGrants, idleTokens, idlePublicCaps];
+  const idle = [idleOwners, idleGrants, idleTokens, idleIssuers, idlePublicCaps];
   return idle.flatMap((warnings) => [...warnings(venue, config)]);
 }
 
@@ -46,6 +46,16 @@ function* idleTokens(venue: Place, config: VenueConfig): Generator<string> {
   for (const [index, { caps }] of config.auth.tokens.entries()) {
     for (const [at, capability] of caps.entries()) {
       yield* idleCapability(pathAt(venue, "auth", "tokens", index, "caps", at), capability, config);
+    }
+  }
+}
+
+function* idleIssuers(venue: Place, config: VenueConfig): Generator<string> {
+  for (const [index, { map }] of config.auth.issuers.entries()) {
+    for (const [entry, { caps }] of map.entries()) {
+      for (const [at, capability] of caps.entries()) {
+        yield* idleCapability(pathAt(venue, "auth", "issuers", index, "map", entry, "caps", at), capability, config);
+      }
     }
   }
 }

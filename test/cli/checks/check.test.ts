@@ -170,6 +170,10 @@ describe("check", () => {
       auth: {
         tokens: [{ name: "ci", token: { env: "CI_TOKEN" }, caps: [{ with: "file://tmp/in/", can: "crud/write" }] }],
         public: { caps: [{ with: "file://docs/", can: "crud" }] },
+        issuers: [{ issuer: "https://sso.example.com/", map: [
+          { when: {}, caps: [{ with: "file://docs/", can: "crud/read" }] },
+          { when: { team: "a", role: "b" }, caps: [{ with: "file://gone/", can: "crud" }] },
+        ] }],
       },
       listen: { socket: "./venue.sock" }, seed: "${SEED}", audit: { file: "audit.jsonl" },
     }`;
@@ -177,6 +181,9 @@ describe("check", () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/\n {2}docs {2}host {2}read-only {3}\S.*\S {2}Manuals\n/);
     expect(stdout).toMatch(/\n {2}token ci +did:key:z6Mk\w+:token:ci +tmp: write in parts\n/);
+    expect(stdout).toMatch(/\n {2}issuer +https:\/\/sso\.example\.com\/ +docs: read, as far as scopes go\n/);
+    expect(stdout).toMatch(/\n {2}issuer +\S+ team=a role=b +nothing, as far as scopes go\n/);
+    expect(stdout).toContain("'auth.issuers[0].map[1].caps[0]' names root 'gone', which does not exist");
     expect(stdout).toMatch(/\n {2}anonymous +docs: read\n/);
     expect(stdout).toContain(join(folder, "venue.sock"));
     expect(stdout).not.toContain(TOKEN);

@@ -78,7 +78,8 @@ function openApiDocument(host: HttpHost, endpoints: readonly Endpoint[]): JsonOb
 const BEARER: JsonObject = {
   type: "http",
   scheme: "bearer",
-  description: "A static token, the local token, or an identity JWT signed with the caller's `did:key` for this venue",
+  description:
+    "A static token, the local token, an identity JWT signed with the caller's `did:key` for this venue, or a JWT of an issuer that the venue names",
 };
 
 function pathsOf(endpoints: readonly Endpoint[]): JsonObject {
