@@ -13,11 +13,11 @@ import {
 } from "../profile.js";
 import { BASH_050, bashTool, STRICT_BASH } from "./bash.js";
 import { describeTool } from "./describe-tool.js";
-import { editFile } from "./edit-file.js";
-import { deleteFile, grepFiles, listDirectory, readFile, renderRead, statFile, writeFile } from "./files.js";
+import { grepFiles, listDirectory, readFile, renderRead } from "./files.js";
 import { ReadonlyFiles } from "./readonly-files.js";
-import { CHANGES, contentIn, on, pathIn, type Session, textIn } from "./session-call.js";
+import { on, pathIn, type Session, textIn } from "./session-call.js";
 import { type SessionPaths, sessionPaths } from "./session-path.js";
+import { sharedTools } from "./shared-tools.js";
 import { textOf } from "./texts.js";
 import { newTools } from "./variant-050.js";
 
@@ -100,47 +100,32 @@ async function seedFiles(seeds: readonly SeedFile[], { root, paths, files }: See
 
 const STRICT_EDIT = { isStrict: true, rebases: false };
 
-const strictTools = (session: Session): readonly ProfileTool[] => [
-  {
-    ...describeTool("read_file", session.paths),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderRead },
-    run: (args, root) => readFile(pathIn(args, session), on(root, session)),
-  },
-  {
-    ...describeTool("write_file", session.paths),
-    annotations: { ...CHANGES, idempotentHint: true },
-    ...{ ability: "crud/write", changes: true, hidden: ["content"] },
-    run: (args, root) => writeFile(pathIn(args, session), contentIn(args), on(root, session)),
-  },
-  {
-    ...describeTool("edit_file", session.paths),
-    ...{ annotations: CHANGES, ability: "crud/write", changes: true, render: renderJson },
-    hidden: ["old_text", "new_text", "edits"],
-    run: (args, root) => editFile(args, pathIn(args, session), { ...on(root, session), form: STRICT_EDIT }),
-  },
-  {
-    ...describeTool("list_directory", session.paths),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
-    run: (args, root) => listDirectory(pathIn(args, session), on(root, session)),
-  },
-  {
-    ...describeTool("grep_files", session.paths),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
-    run: (args, root) =>
-      grepFiles(
-        pathIn(args, session),
-        { pattern: textIn(args, "pattern"), pathPattern: textIn(args, "path_pattern") },
-        on(root, session),
-      ),
-  },
-  {
-    ...describeTool("delete_file", session.paths),
-    ...{ annotations: CHANGES, ability: "crud/delete", changes: true },
-    run: (args, root) => deleteFile(pathIn(args, session), args["recursive"] === true, on(root, session)),
-  },
-  {
-    ...describeTool("stat_file", session.paths),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false },
-    run: (args, root) => statFile(pathIn(args, session), on(root, session)),
-  },
-];
+function strictTools(session: Session): readonly ProfileTool[] {
+  const { write, edit, remove, stat } = sharedTools(session, STRICT_EDIT);
+  return [
+    {
+      ...describeTool("read_file", session.paths),
+      ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderRead },
+      run: (args, root) => readFile(pathIn(args, session), on(root, session)),
+    },
+    write,
+    edit,
+    {
+      ...describeTool("list_directory", session.paths),
+      ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
+      run: (args, root) => listDirectory(pathIn(args, session), on(root, session)),
+    },
+    {
+      ...describeTool("grep_files", session.paths),
+      ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
+      run: (args, root) =>
+        grepFiles(
+          pathIn(args, session),
+          { pattern: textIn(args, "pattern"), pathPattern: textIn(args, "path_pattern") },
+          on(root, session),
+        ),
+    },
+    remove,
+    stat,
+  ];
+}

@@ -33,19 +33,25 @@ export interface SearchWish extends LineWish {
 
 /** Most bytes of matches or blocks as JSON. */
 const MAX_BYTES = 65_536;
+/** Most bytes of a line as JSON. */
+const MAX_LINE_BYTES = 60_000;
+/** Most bytes of a UTF-16 unit as JSON. */
+const MAX_ESCAPED = 6;
 
 export async function searchFiles(wish: SearchWish, call: SessionCall): Promise<JsonObject> {
   const { tool, path, pattern, before, after, offset, limit } = wish;
   const all = await findLines(path, wish, call);
   const wanted = all.slice(offset, offset + limit);
-  const { items, bytes, taken, isTorn } = before + after === 0 ? flat(wanted) : blocksOf(wanted, wish, all);
+  const hasContext = before + after > 0;
+  const { items, bytes, taken } = hasContext ? blocksOf(wanted, wish, all) : flat(wanted);
   const end = offset + taken;
-  const reason = isTorn || taken < wanted.length ? ("size_cap" as const) : ("line_cap" as const);
+  const isShort = taken < wanted.length || wanted.slice(0, taken).some(({ line }) => line !== shown(line));
   const next = end < all.length && taken > 0 ? { tool, offset: end, item: "match" as const } : undefined;
+  const reason = isShort ? ("size_cap" as const) : ("line_cap" as const);
   return {
     ...{ pattern, match_count: taken, total_matches: all.length, offset, limit },
-    ...(before + after === 0 ? { matches: items } : { blocks: items }),
-    truncation: truncationOf(bytes, next !== undefined || isTorn ? { reason, next } : undefined),
+    [hasContext ? "blocks" : "matches"]: items,
+    truncation: truncationOf(bytes, next !== undefined || isShort ? { reason, next } : undefined),
   };
 }
 
@@ -55,35 +61,30 @@ interface Filled {
   readonly bytes: number;
   /** Matches among them. */
   readonly taken: number;
-  /** The first line did not fit. */
-  readonly isTorn: boolean;
 }
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value)) + 1;
+
+/** A line as it is shown: one alone fits into an answer, with its path. */
+function shown(line: string): string {
+  let text = line.length * MAX_ESCAPED < MAX_LINE_BYTES ? line : clip(line, MAX_LINE_BYTES);
+  while (text.length * MAX_ESCAPED >= MAX_LINE_BYTES && bytesOf(text) > MAX_LINE_BYTES) {
+    text = clip(text, Math.floor(Buffer.byteLength(text) / 2));
+  }
+  return text;
+}
 
 function flat(wanted: readonly LineMatch[]): Filled {
   const items: object[] = [];
   let bytes = 0;
   for (const { path, line_number, line } of wanted) {
-    const item = { path, line_number, line };
+    const item = { path, line_number, line: shown(line) };
     const size = bytesOf(item);
-    if (bytes + size <= MAX_BYTES) {
-      items.push(item);
-      bytes += size;
-    } else if (items.length > 0) break;
-    else {
-      const torn = { ...item, line: fitting(line, MAX_BYTES - bytesOf({ ...item, line: "" })) };
-      return { items: [torn], bytes: bytesOf(torn), taken: 1, isTorn: true };
-    }
+    if (bytes + size > MAX_BYTES) break;
+    items.push(item);
+    bytes += size;
   }
-  return { items, bytes, taken: items.length, isTorn: false };
-}
-
-/** The beginning of a line that takes at most so many bytes as JSON. */
-function fitting(line: string, most: number): string {
-  let text = clip(line, most);
-  while (bytesOf(text) - 3 > most) text = clip(text, Math.floor(Buffer.byteLength(text) / 2));
-  return text;
+  return { items, bytes, taken: items.length };
 }
 
 interface ShownLine {
@@ -110,15 +111,12 @@ function blocksOf(wanted: readonly LineMatch[], around: Around, all: readonly Li
   let bytes = 0;
   let taken = 0;
   for (const match of wanted) {
-    const { block, added, size } = growth(match, blocks.at(-1), {
-      ...around,
-      texts: texts.get(match.path) ?? new Map(),
-    });
-    if (bytes + size > MAX_BYTES) {
-      if (taken > 0) break;
-      const torn = tornBlock(match);
-      return { items: [torn], bytes: bytesOf(torn), taken: 1, isTorn: true };
-    }
+    const lines = texts.get(match.path) ?? new Map();
+    let grown = growth(match, blocks.at(-1), { ...around, lines });
+    // The first match is there even where what is around it is not.
+    if (grown.size > MAX_BYTES && taken === 0) grown = growth(match, undefined, { before: 0, after: 0, lines });
+    const { block, added, size } = grown;
+    if (bytes + size > MAX_BYTES) break;
     if (block !== blocks.at(-1)) blocks.push(block);
     block.lines.push(...added);
     block.end_line += added.length;
@@ -128,19 +126,16 @@ function blocksOf(wanted: readonly LineMatch[], around: Around, all: readonly Li
     bytes += size;
     taken++;
   }
-  return { items: blocks, bytes, taken, isTorn: false };
+  return { items: blocks, bytes, taken };
 }
 
 /** Lines of the files of some matches, by path and number. */
-function textsOf(
-  wanted: readonly LineMatch[],
-  all: readonly LineMatch[],
-): ReadonlyMap<string, ReadonlyMap<number, string>> {
+function textsOf(wanted: readonly LineMatch[], all: readonly LineMatch[]): ReadonlyMap<string, Map<number, string>> {
   const texts = new Map(wanted.map(({ path }) => [path, new Map<number, string>()]));
   for (const { path, line_number: at, line, before, after } of all) {
-    const lines = texts.get(path);
-    if (lines === undefined) continue;
-    for (const [index, text] of [...before, line, ...after].entries()) lines.set(at - before.length + index, text);
+    for (const [index, text] of [...before, line, ...after].entries()) {
+      texts.get(path)?.set(at - before.length + index, text);
+    }
   }
   return texts;
 }
@@ -149,25 +144,15 @@ function textsOf(
 function growth(
   { path, line_number: at }: LineMatch,
   last: Block | undefined,
-  { before, after, texts }: Around & { readonly texts: ReadonlyMap<number, string> },
+  { before, after, lines }: Around & { readonly lines: ReadonlyMap<number, string> },
 ): { readonly block: Block; readonly added: readonly ShownLine[]; readonly size: number } {
   const start = Math.max(1, at - before);
   const isJoined = last?.path === path && start <= last.end_line + 1;
   const block = isJoined ? last : { path, start_line: start, end_line: start - 1, match_line_numbers: [], lines: [] };
   const added: ShownLine[] = [];
-  for (let number = block.end_line + 1; number <= at + after; number++) {
-    const line = texts.get(number);
-    if (line === undefined) break;
-    added.push({ line_number: number, line, is_match: false });
+  for (let number = block.end_line + 1; number <= at + after && lines.has(number); number++) {
+    added.push({ line_number: number, line: shown(lines.get(number) ?? ""), is_match: false });
   }
   const frame = isJoined ? 0 : bytesOf({ ...block, end_line: Number.MAX_SAFE_INTEGER });
   return { block, added, size: frame + bytesOf(at) + added.reduce((sum, line) => sum + bytesOf(line), 0) };
-}
-
-/** A line that alone does not fit. */
-function tornBlock({ path, line_number: at, line }: LineMatch): Block {
-  const block = { path, start_line: at, end_line: at, match_line_numbers: [at] };
-  const shown = { line_number: at, line: "", is_match: true };
-  const most = MAX_BYTES - bytesOf({ ...block, lines: [shown] });
-  return { ...block, lines: [{ ...shown, line: fitting(line, most) }] };
 }

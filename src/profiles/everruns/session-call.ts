@@ -31,9 +31,6 @@ export const LOOKING: { readonly terms: CallTerms } = { terms: { details: true, 
 export const changeOptions = ({ files }: Session): { readonly terms: CallTerms } =>
   files.isEmpty ? LOOKING : { terms: { ...LOOKING.terms, ...files.terms } };
 
-/** Annotations of a tool that changes something. */
-export const CHANGES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
-
 /** Content hash in a result; `undefined` if the caller may not know it. */
 export const hashIn = (output: object): string | undefined => {
   const { hash }: { hash?: unknown } = output;

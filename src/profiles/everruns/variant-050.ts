@@ -4,11 +4,11 @@ import type { JsonObject } from "../../core/ports/adapter.js";
 import { LOOKS } from "../../core/ports/operation.js";
 import { type ProfileTool, renderJson } from "../profile.js";
 import { describeTool } from "./describe-tool.js";
-import { editFile } from "./edit-file.js";
-import { deleteFile, listPage, renderRead, statFile, writeFile } from "./files.js";
+import { listPage, renderRead } from "./files.js";
 import { type ReadWish, readMany, readWindow } from "./reading.js";
 import { globFiles, searchFiles } from "./searching.js";
-import { CHANGES, contentIn, numberIn, on, pathIn, type Session, type SessionCall, textIn } from "./session-call.js";
+import { numberIn, on, pathIn, type Session, type SessionCall, textIn } from "./session-call.js";
+import { sharedTools } from "./shared-tools.js";
 
 const FOLDER = "everruns-0.50";
 const USUAL_LIMIT = 200;
@@ -24,29 +24,16 @@ export function newTools(session: Session, rebases: boolean): readonly ProfileTo
     ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
     run: (args, root) => run(args, on(root, session)),
   });
-  const form = { isStrict: false, rebases };
+  const { write, edit, remove, stat } = sharedTools(session, { isStrict: false, rebases });
   return [
     {
       ...looking("read_file", (args, call) => readWindow(pathIn(args, session), readWishIn(args), call)),
       render: renderRead,
     },
     looking("read_many_files", (args, call) => readMany(pathsIn(args), readWishIn(args), call)),
-    {
-      ...describeTool("write_file", session.paths),
-      annotations: { ...CHANGES, idempotentHint: true },
-      ...{ ability: "crud/write", changes: true, hidden: ["content"] },
-      run: async (args, root) => ({
-        ...(await writeFile(pathIn(args, session), contentIn(args), on(root, session))),
-        // The system that is imitated tells no overwrite apart.
-        created: true,
-      }),
-    },
-    {
-      ...describeTool("edit_file", session.paths, FOLDER),
-      ...{ annotations: CHANGES, ability: "crud/write", changes: true, render: renderJson },
-      hidden: ["old_text", "new_text", "edits"],
-      run: (args, root) => editFile(args, pathIn(args, session), { ...on(root, session), form }),
-    },
+    // The system that is imitated tells no overwrite apart.
+    { ...write, run: async (args, root) => ({ ...(await write.run(args, root)), created: true }) },
+    edit,
     looking("glob", (args, call) => globFiles(textIn(args, "pattern"), limitIn(args), call)),
     looking("grep", (args, call) => searchFiles({ ...searchIn(args, "grep", "glob"), path: "/" }, call)),
     looking("list_directory", (args, call) =>
@@ -55,16 +42,8 @@ export function newTools(session: Session, rebases: boolean): readonly ProfileTo
     looking("grep_files", (args, call) =>
       searchFiles({ ...searchIn(args, "grep_files", "path_pattern"), path: pathIn(args, session) }, call),
     ),
-    {
-      ...describeTool("delete_file", session.paths),
-      ...{ annotations: CHANGES, ability: "crud/delete", changes: true },
-      run: (args, root) => deleteFile(pathIn(args, session), args["recursive"] === true, on(root, session)),
-    },
-    {
-      ...describeTool("stat_file", session.paths),
-      ...{ annotations: LOOKS, ability: "crud/read", changes: false },
-      run: (args, root) => statFile(pathIn(args, session), on(root, session)),
-    },
+    remove,
+    stat,
   ];
 }
 

@@ -62,81 +62,61 @@ export interface LineWindow {
   readonly next: number | undefined;
 }
 
-/** Where a line starts, and how many are before it. */
-interface LineStart {
-  readonly line: number;
-  readonly at: number;
-}
-
+/** Takes whole lines while they fit, then characters of the next one where much room is left. Runs at every read. */
 export function windowOf(text: string, { offset, limit, repeatsFirst, size }: WindowWish): LineWindow {
   const isAscii = size === text.length;
   const from = offset === undefined ? startOfTail(text, limit) : startOf(text, offset);
-  if (from.at >= text.length || from.line !== (offset ?? from.line)) {
-    return { content: "", bytes: 0, start: 0, end: 0, totalLines: from.line, cut: undefined, next: undefined };
-  }
-  const head = repeatsFirst && from.line > 0 ? clip(`1|${textOfLine(text, 0)}`, MAX_WINDOW_BYTES / 2) : "";
-  const { content, end, isTorn, next } = takeLines(text, { head, from, limit, isAscii });
-  const totalLines = end.line + countLines(text, end.at);
-  const isCut = isTorn || next !== undefined || (offset === undefined && from.line > Math.max(0, totalLines - limit));
-  return {
-    content,
-    bytes: isAscii ? content.length : Buffer.byteLength(content),
-    start: from.line + 1,
-    end: end.line,
-    totalLines,
-    cut: isCut ? "size_cap" : end.line < totalLines ? "line_cap" : undefined,
-    next: next ?? (isCut || end.line === totalLines ? undefined : end.line),
-  };
-}
-
-interface Taking {
-  readonly head: string;
-  readonly from: LineStart;
-  readonly limit: number;
-  readonly isAscii: boolean;
-}
-
-interface Taken {
-  readonly content: string;
-  /** Behind the last line that is shown. */
-  readonly end: LineStart;
-  /** That line goes on. */
-  readonly isTorn: boolean;
-  /** Lines before the window that goes on, where bytes ended this one. */
-  readonly next: number | undefined;
-}
-
-/** Whole lines while they fit, then characters of the next one where much room is left. Runs at every read. */
-function takeLines(text: string, { head, from, limit, isAscii }: Taking): Taken {
-  const last = from.line + limit;
-  let content = head;
-  let left = head === "" ? MAX_WINDOW_BYTES : MAX_WINDOW_BYTES - Buffer.byteLength(head);
   let { line, at } = from;
-  for (; line < last && at < text.length; line++) {
+  let isCut = offset === undefined && line > 0 && from.isShort;
+  let next: number | undefined;
+  let content = repeatsFirst && line > 0 && at < text.length ? firstLine(text) : "";
+  let left = content === "" ? MAX_WINDOW_BYTES : MAX_WINDOW_BYTES - Buffer.byteLength(content);
+  while (line < from.line + limit && at < text.length) {
     const feed = text.indexOf("\n", at);
     const isCrLf = feed > at && text.charCodeAt(feed - 1) === 0x0d;
     const end = feed < 0 ? text.length : isCrLf ? feed - 1 : feed;
     const behind = feed < 0 ? text.length : feed + 1;
     const shown = `${content === "" ? "" : "\n"}${line + 1}|${text.slice(at, end)}`;
     const cost = isAscii ? shown.length : Buffer.byteLength(shown);
-    if (cost > left) {
-      const isFirst = line === from.line;
-      if (!isFirst && left <= MOST_UNUSED) return { content, end: { line, at }, isTorn: false, next: line };
-      const isLast = line + 1 === last || behind === text.length;
-      const next = isLast ? undefined : isFirst ? line + 1 : line;
-      return { content: content + clip(shown, left), end: { line: line + 1, at: behind }, isTorn: true, next };
+    const isFirst = line === from.line;
+    isCut ||= cost > left;
+    if (cost > left && !isFirst && left <= MOST_UNUSED) {
+      next = line;
+      break;
     }
-    content += shown;
-    left -= cost;
+    content += cost > left ? clip(shown, left) : shown;
+    line++;
     at = behind;
+    if (cost > left) {
+      const isLast = line === from.line + limit || at === text.length;
+      next = isLast ? undefined : isFirst ? line : line - 1;
+      break;
+    }
+    left -= cost;
   }
-  return { content, end: { line, at }, isTorn: false, next: undefined };
+  const totalLines = line + countLines(text, at);
+  const isShown = line > from.line;
+  return {
+    content,
+    bytes: isAscii ? content.length : Buffer.byteLength(content),
+    start: isShown ? from.line + 1 : 0,
+    end: isShown ? line : 0,
+    totalLines,
+    cut: isCut ? "size_cap" : line < totalLines ? "line_cap" : undefined,
+    next: isCut || line === totalLines ? next : line,
+  };
 }
 
-function textOfLine(text: string, at: number): string {
-  const feed = text.indexOf("\n", at);
-  const line = text.slice(at, feed < 0 ? text.length : feed);
-  return feed < 0 ? line : line.replace(/\r$/, "");
+/** The first line, at most half a window of it. */
+const firstLine = (text: string): string =>
+  clip(`1|${text.slice(0, text.indexOf("\n")).replace(/\r$/, "")}`, MAX_WINDOW_BYTES / 2);
+
+/** Where a line starts, and how many are before it. */
+interface LineStart {
+  readonly line: number;
+  readonly at: number;
+  /** Fewer lines follow than were wanted. */
+  readonly isShort: boolean;
 }
 
 /** The last lines that fit into a window; at least one. */
@@ -144,15 +124,15 @@ function startOfTail(text: string, limit: number): LineStart {
   const totalLines = countLines(text, 0);
   let line = totalLines;
   let at = text.length;
-  let left = MAX_WINDOW_BYTES + 1;
+  let left = MAX_WINDOW_BYTES;
   while (line > 0 && totalLines - line < limit) {
     const start = at < 2 ? 0 : text.lastIndexOf("\n", at - 2) + 1;
-    left -= Buffer.byteLength(`${line}|${textOfLine(text, start)}\n`);
-    if (left < 0 && line < totalLines) break;
+    left -= Buffer.byteLength(`${line}|${text.slice(start, at)}`);
+    if (left < 0 && line < totalLines) return { line, at, isShort: true };
     line--;
     at = start;
   }
-  return { line, at };
+  return { line, at, isShort: false };
 }
 
 /** The start of the line after so many lines, or the end of the text. */
@@ -160,7 +140,7 @@ function startOf(text: string, lines: number): LineStart {
   let at = 0;
   let line = 0;
   for (; line < lines && at < text.length; line++) at = text.indexOf("\n", at) + 1 || text.length;
-  return { line, at };
+  return { line, at, isShort: line < lines };
 }
 
 /** Number of lines from a position on. */
