@@ -21,7 +21,7 @@ const acp = new AcpClientFs({
   terminals: { sandbox: await createSandbox(DEFAULT_SHELL) },
   // A program would ask its user.
   approve: (request) => {
-    console.log(request.kind === "write" ? `Allowed:\n${request.diff}` : `Allowed: ${request.command}`);
+    console.log(`Allowed:\n${request.diff ?? request.command}`);
     return "allow";
   },
 });
