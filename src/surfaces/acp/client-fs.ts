@@ -20,7 +20,6 @@ import { directoriesOf, type SessionDirectories, Sessions } from "./protocol/ses
 import { canRun } from "./protocol/terminals.js";
 import type { Modified, ShownPlace } from "./review/modified.js";
 import { unifiedDiff } from "./review/unified.js";
-import { registerTools, serveTools } from "./tools/server.js";
 
 const CLIENT_NAME = "venue-files";
 const LIMITS = {
@@ -124,7 +123,7 @@ export class AcpClientFs {
    */
   async declareTools(app: ClientApp, directories: SessionDirectories): Promise<McpServer> {
     const { mounts } = await this.#waitForClient();
-    return this.#serve(this.#peerOf(app), directories, mounts).declaration;
+    return (await this.#serve(this.#peerOf(app), directories, mounts)).declaration;
   }
 
   /**
@@ -223,7 +222,13 @@ export class AcpClientFs {
   #register(app: ClientApp, peer: Peer, version: ProtocolVersion): ClientApp {
     const { elicit, elicitUrl = false, mcp = false } = this.#options;
     if (version === 1) registerHandlers(app, peer);
-    if (version !== 1 || mcp) registerTools(app, peer);
+    if (version !== 1 || mcp) {
+      app.onRequest(
+        "mcp/message",
+        (params: unknown) => params,
+        async (request) => (await loadTools()).answerTools(peer, request),
+      );
+    }
     if (elicit !== undefined) registerElicitation(app, peer, { elicit, withUrl: elicitUrl });
     app.onConnect(({ closed }) => void closed.then(() => this.#sessions.release(peer)));
     this.#peers.set(app, peer);
@@ -236,10 +241,10 @@ export class AcpClientFs {
     return peer;
   }
 
-  #serve(peer: Peer, directories: SessionDirectories, mounts: Ready["mounts"]): ToolServer {
+  async #serve(peer: Peer, directories: SessionDirectories, mounts: Ready["mounts"]): Promise<ToolServer> {
     const { operations = [] } = this.#options.adapter;
     const reach = reachOf(mounts, directoriesOf(directories, mounts));
-    return serveTools(peer, { name: CLIENT_NAME, operations, reach, mounts });
+    return (await loadTools()).serveTools(peer, { name: CLIENT_NAME, operations, reach, mounts });
   }
 
   /** Prepared once; a failed attempt is retried on the next call. */
@@ -268,6 +273,9 @@ export class AcpClientFs {
     return { root: place.root, path: place.path, sent: path, key: await keyOf(calls, place) };
   }
 }
+
+/** The MCP surface, which agents of version 1 do without. */
+const loadTools = () => import("./tools/server.js");
 
 function hostOf(options: AcpOptions, limits: AcpLimits & typeof LIMITS): Host {
   const { adapter, approve, caller, caps, newlines, clock = systemClock, log = silentLog } = options;

@@ -83,7 +83,7 @@ export interface ConnectionParts {
   /** Whether there are tools to offer. */
   readonly hasTools: boolean;
   /** Serves tools for a session that is about to be opened. */
-  serve(directories: SessionDirectories, mounts: readonly Mount[]): ToolServer;
+  serve(directories: SessionDirectories, mounts: readonly Mount[]): Promise<ToolServer>;
 }
 
 /** A connection with its version. */
@@ -227,7 +227,7 @@ async function prepared(parts: ConnectionParts, opening: Promise<Opened>, reques
   const mounts = await parts.mounts();
   directoriesOf(request, mounts);
   const opened = await opening;
-  return { mounts, opened, tools: opened.files === "mcp" ? parts.serve(request, mounts) : undefined };
+  return { mounts, opened, tools: opened.files === "mcp" ? await parts.serve(request, mounts) : undefined };
 }
 
 function isIn(mounts: readonly Mount[], session: SessionDirectories): boolean {

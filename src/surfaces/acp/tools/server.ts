@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { type ClientApp, type McpServer, RequestError } from "@agentclientprotocol/sdk";
+import { type ClientContext, type McpServer, RequestError } from "@agentclientprotocol/sdk";
 import { adapterError } from "../../../core/errors/errors.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { Methods } from "../../mcp/methods.js";
@@ -50,15 +50,16 @@ export function serveTools(peer: Peer, offered: OfferedTools): ToolServer {
   return server;
 }
 
-/** Registers the handler of `mcp/message`. */
-export function registerTools(app: ClientApp, peer: Peer): void {
-  app.onRequest(
-    METHOD,
-    (params: unknown) => params,
-    ({ params, signal, agent }) =>
-      serve(peer, fieldsOf(params), { signal, tell: (note) => agent.notify(METHOD, note) }),
-  );
+/** A request of an agent, as an app of the SDK hands it on. */
+interface Incoming {
+  readonly params: unknown;
+  readonly signal: AbortSignal;
+  readonly agent: Pick<ClientContext, "notify">;
 }
+
+/** Answers `mcp/message`. */
+export const answerTools = (peer: Peer, { params, signal, agent }: Incoming): Promise<object> =>
+  serve(peer, fieldsOf(params), { signal, tell: (note) => agent.notify(METHOD, note) });
 
 /** @returns the answer of MCP, which may be an error @throws RequestError of the binding */
 async function serve(
