@@ -29,6 +29,7 @@ export async function* follow(
   if (place === undefined) return;
   const reader = readerOf(log, place);
   try {
+    await place.ready();
     let position = reader.positionOf(cursor ?? (first as { cursor: string }).cursor);
     for (;;) {
       const end = log.position;

@@ -4,7 +4,7 @@ import type { FileChange } from "../core/ports/changes/events.js";
 import type { ObservedPlace } from "../core/ports/changes/observer.js";
 import type { Coverage, RootFeed, WatchedRoot } from "../feed/change-feed.js";
 import type { Filter } from "../feed/event-log.js";
-import { type FileEvent, isWithin } from "../feed/file-event.js";
+import { type FileEvent, isSamePath, isWithin } from "../feed/file-event.js";
 
 /** Whether the reader may see a path below the root, as things stand when it is made. */
 export type Judge = (path: readonly string[]) => boolean;
@@ -23,8 +23,10 @@ interface PlaceParts {
 
 /** Changes by others are watched while it is open. The opener closes it, once. */
 export class PlaceFilter implements Filter<FileChange> {
-  readonly #parts: PlaceParts;
+  #parts: PlaceParts;
   #coverage: Coverage;
+  #isClosed = false;
+  #led: Promise<void> | undefined;
 
   constructor(parts: PlaceParts) {
     this.#parts = parts;
@@ -37,6 +39,23 @@ export class PlaceFilter implements Filter<FileChange> {
 
   get topic(): RootFeed["topic"] {
     return this.#parts.feed.topic;
+  }
+
+  /** Takes the place behind links, once that is known. */
+  leadTo(real: Promise<readonly string[] | undefined>): void {
+    this.#led = real.then((path) => {
+      const { feed, place, root } = this.#parts;
+      if (path === undefined || this.#isClosed || isSamePath(path, place.path)) return;
+      this.#parts = { ...this.#parts, place: { ...place, path } };
+      this.#coverage.release();
+      this.#coverage = feed.cover(this.#parts.place, root);
+    });
+  }
+
+  /** Resolves once the place is known, and changes by others in it are seen. */
+  async ready(): Promise<void> {
+    await this.#led;
+    await this.#coverage.ready;
   }
 
   /** Whether and since when changes by others are seen in it. */
@@ -61,6 +80,7 @@ export class PlaceFilter implements Filter<FileChange> {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#coverage.release();
   }
 

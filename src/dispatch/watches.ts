@@ -1,6 +1,7 @@
 // Opens the changes of places for callers, whose rights are judged again at every read.
 
 import type { CallScope } from "../core/call/scope.js";
+import { FileAdapterError } from "../core/errors/errors.js";
 import { tooManyPolls } from "../core/errors/repeat-texts.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { FileChange, PollChanges, WatchedChanges, WatchPoll } from "../core/ports/changes/events.js";
@@ -11,8 +12,9 @@ import { type EventLog, LogReader } from "../feed/event-log.js";
 import { parsePath } from "../path/grammar.js";
 import type { CallAccess } from "./call/access.js";
 import { ownerOf } from "./call/drives.js";
+import { findOperation } from "./call/parts.js";
 import { referredRoot } from "./call/references.js";
-import { authoriserOf, type DispatchParts } from "./call/state.js";
+import { authoriserOf, CallState, type DispatchParts } from "./call/state.js";
 import { type Judge, PlaceFilter } from "./place-filter.js";
 
 /** Name by which the rights of watches are judged and audited. */
@@ -69,7 +71,7 @@ export class Watches {
 
   /**
    * Opens the changes of a place for a reader that stays. The caller needs no right on the place itself: each event is
-   * judged by itself. @returns `undefined` where the caller sees no such root @throws INVALID_PATH and the like
+   * judged by itself. Links are followed for who may read what they lead to. @returns `undefined` where the caller sees no such root @throws INVALID_PATH and the like
    */
   open({ root: name, path = "", recursive = true }: WatchInput, context: SurfaceContext): PlaceFilter | undefined {
     const { feed, roots } = this.#parts;
@@ -78,12 +80,29 @@ export class Watches {
     const authoriser = authoriserOf(this.#parts, WATCH, context);
     if (found === undefined || authoriser.hidesRoot(name) || !authoriser.seesRoot(name)) return undefined;
     const owner = isPersonal(found) ? ownerOf(name, context, this.#parts) : undefined;
-    return new PlaceFilter({
+    const filter = new PlaceFilter({
       feed: feed.of({ root: name, drive: found.drive, owner }),
       ...placeIn(found, segments, recursive),
       root: isPersonal(found) ? { backend: {} } : found,
       ...this.#readerParts(name, { path: text, recursive }, context),
     });
+    // Drives have no links.
+    if (segments.length > 0 && found.drive === undefined) filter.leadTo(this.#realPathOf(name, text, context));
+    return filter;
+  }
+
+  /** Where a path leads, for a caller that may read it, here and there. Not recorded. */
+  async #realPathOf(root: string, path: string, context: SurfaceContext): Promise<readonly string[] | undefined> {
+    try {
+      const call = new CallState(this.#parts, WATCH, { ...context, exactPaths: true });
+      call.begin(findOperation(this.#parts.operations, WATCH, context).operation, {});
+      const place = call.at({ root, path, abilities: ["crud/read"], changes: false });
+      await place.root.backend.stat(place.path, place.access);
+      return place.access.realPath;
+    } catch (error) {
+      if (!(error instanceof FileAdapterError)) this.#parts.onFault(error);
+      return undefined;
+    }
   }
 
   #readerParts(name: string, { path, recursive }: { path: string; recursive: boolean }, context: SurfaceContext) {

@@ -113,7 +113,7 @@ class CallerReader extends LogReader<JsonObject> implements EventReader {
     super(log, filters);
     this.#parts = parts;
     this.sight = JSON.stringify([caller, context, filters.map(([name, { topic }]) => [name, topic.key])]);
-    this.ready = settleWithin(Promise.all(places.map(({ coverage }) => coverage.ready)), READY_MS);
+    this.ready = settleWithin(Promise.all(places.map((place) => place.ready())), READY_MS);
   }
 
   override get isOver(): boolean {
