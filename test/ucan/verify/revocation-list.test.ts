@@ -15,6 +15,11 @@ describe("a revocation list", () => {
     expect(parseRevocations(`\ufeff${ID}\n`)).toEqual({ entries: [ID] });
   });
 
+  test("has ids that issuers gave to their JWTs, whatever stands in them", () => {
+    const ids = ["jti:7", "jti:onrtac:0f-1/a?b=c", 'jti:"x"'];
+    expect(parseRevocations(`${ids.join("\n")} # lost\n`)).toEqual({ entries: ids });
+  });
+
   test.each(["", "\n", "# nothing", "\r\n \r\n"])("may be empty: %j", (text) => {
     expect(parseRevocations(text)).toEqual({ entries: [] });
   });
@@ -33,6 +38,9 @@ describe("a revocation list", () => {
     ["a DID in capitals", "DID:key:x"],
     ["a DID with a path", `${alice.did}/x`],
     ["a DID with a question", `${alice.did}?x`],
+    ["no id of a JWT", "jti:"],
+    ["an id of a JWT with a space", "jti:a b"],
+    ["an id of a JWT that is too long", `jti:${"a".repeat(257)}`],
     ["a comment of another kind", "// x"],
   ])("is malformed with %s, and says where", (_what, line) => {
     expect(parseRevocations(`${ID}\n# x\n${line}\n${line}\n`)).toEqual({ malformedLine: 3 });
