@@ -14,7 +14,7 @@ import type { Revocations } from "../../../ucan/verify/proof.js";
 import { revokeJti } from "../../../ucan/verify/revocation-list.js";
 import { IssuerKeys, KeysGone } from "./keys.js";
 import { rightsOf } from "./rights.js";
-import { Refused, unverifiedParts, verifyToken } from "./verify.js";
+import { Refused, unverified, verifyToken } from "./verify.js";
 
 /** Most tokens that are known, and most callers that are listed; those not used for longest go. */
 const MOST = 4096;
@@ -107,7 +107,7 @@ export class Issuers {
       if (due !== undefined) return due.then(() => this.authenticate(token) ?? { refused: "invalid_token" });
       if (keys.holds(known.key)) return this.#use(id, known);
     }
-    const iss = unverifiedParts(token)?.claims["iss"];
+    const iss = unverified(token, 1)["iss"];
     const issuer = typeof iss === "string" ? this.#issuers.get(iss) : undefined;
     return issuer && this.#verify(token, id, issuer);
   }

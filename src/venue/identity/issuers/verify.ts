@@ -1,6 +1,6 @@
 // Verifies the JWT of an outside issuer: its signature by jose, and whatever else makes it a token for this venue.
 
-import type { JWTPayload } from "jose";
+import type { JWTPayload, JWTVerifyResult } from "jose";
 import type { IssuerConfig } from "../../../config/types.js";
 import { codeOf, fieldsOf } from "../../../core/unknown.js";
 import type { IssuerKey, IssuerKeys } from "./keys.js";
@@ -34,54 +34,38 @@ export interface VerifyRules {
   readonly now: Date;
 }
 
-/** The parts of a token as they are sent, not verified. `undefined`: it is no JWT. */
-export function unverifiedParts(
-  token: string,
-):
-  | { readonly header: Readonly<Record<string, unknown>>; readonly claims: Readonly<Record<string, unknown>> }
-  | undefined {
+/** A part of a token as it was sent, which decides nothing but whose key is asked for: `0` is the header, `1` what it says. */
+export function unverified(token: string, part: 0 | 1): Readonly<Record<string, unknown>> {
   const parts = token.split(".");
-  if (parts.length !== 3) return undefined;
   try {
-    const [header, claims] = parts
-      .slice(0, 2)
-      .map((part) => JSON.parse(Buffer.from(part, "base64url").toString("utf8")));
-    return { header: fieldsOf(header), claims: fieldsOf(claims) };
+    return parts.length === 3 ? fieldsOf(JSON.parse(Buffer.from(parts[part] ?? "", "base64url").toString("utf8"))) : {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 
 /** @throws Refused, KeysGone */
 export async function verifyToken(token: string, rules: VerifyRules): Promise<VerifiedToken> {
-  const header: Readonly<Record<string, unknown>> = unverifiedParts(token)?.header ?? {};
-  checkHeader(header, rules.config);
-  const candidates = (await rules.keys.findFor(header["kid"])).slice(0, MAX_TRIED);
+  const candidates = (await rules.keys.findFor(unverified(token, 0)["kid"])).slice(0, MAX_TRIED);
   let failure: unknown = new Refused("no key");
   for (const key of candidates) {
     try {
-      return { claims: checkClaims(await verifySignature(token, key, rules), rules), key };
+      const { protectedHeader, payload } = await verifySignature(token, key, rules);
+      checkHeader(protectedHeader);
+      return { claims: checkClaims(payload, rules), key };
     } catch (error) {
       failure = error;
     }
   }
-  throw failure instanceof Refused
-    ? failure
-    : new Refused(`${codeOf(failure) ?? "key"} ${fieldsOf(failure)["claim"] ?? ""}`);
-}
-
-/** @throws Refused */
-function checkHeader({ alg, typ, crit }: Readonly<Record<string, unknown>>, { algorithms }: IssuerConfig): void {
-  if (!(algorithms ?? ALGORITHMS).some((one) => one === alg)) throw new Refused("alg");
-  if (!TYPES.includes(typeof typ === "string" ? typ.toLowerCase() : typ)) throw new Refused("typ");
-  if (crit !== undefined) throw new Refused("crit");
+  if (failure instanceof Refused) throw failure;
+  throw new Refused(`${codeOf(failure) ?? "key"} ${fieldsOf(failure)["claim"] ?? ""}`.trimEnd());
 }
 
 /** @throws the errors of jose */
-async function verifySignature(token: string, { find }: IssuerKey, rules: VerifyRules): Promise<JWTPayload> {
+async function verifySignature(token: string, { find }: IssuerKey, rules: VerifyRules): Promise<JWTVerifyResult> {
   const { jwtVerify } = await import("jose");
   const { config, resource, clockSkew, now } = rules;
-  const { payload } = await jwtVerify(token, find, {
+  return jwtVerify(token, find, {
     issuer: config.issuer,
     audience: [...(config.audience ?? [resource])],
     algorithms: [...(config.algorithms ?? ALGORITHMS)],
@@ -89,7 +73,12 @@ async function verifySignature(token: string, { find }: IssuerKey, rules: Verify
     clockTolerance: clockSkew,
     currentDate: now,
   });
-  return payload;
+}
+
+/** @throws Refused */
+function checkHeader({ typ, crit }: { readonly typ?: unknown; readonly crit?: unknown }): void {
+  if (!TYPES.includes(typeof typ === "string" ? typ.toLowerCase() : typ)) throw new Refused("typ");
+  if (crit !== undefined) throw new Refused("crit");
 }
 
 /** What jose does not check. @throws Refused */

@@ -153,7 +153,7 @@ describe("a token ends", () => {
 
   test("by its time, with its streams", async () => {
     await here.open({}, { auth: { clockSkew: 0 } });
-    const token = await here.token({ exp: nowSeconds() + 3 });
+    const token = await here.token({ exp: nowSeconds() + 6 });
     const stream = await follow(token);
     await stream.ended;
     expect(await here.read(token)).toBe(401);

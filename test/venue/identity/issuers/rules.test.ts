@@ -101,6 +101,7 @@ describe("each rule refuses a token that breaks it alone", () => {
     ["typ: of a proof", () => token({}, { typ: "dpop+jwt" })],
     ["typ: a number", () => token({}, { typ: 1 })],
     ["crit: known to the signer", () => token({}, { crit: ["exp"], exp: 1 })],
+    ["crit: known to jose", () => token({}, { crit: ["b64"], b64: true })],
     ["crit: unknown", () => token({}, { crit: ["x"], x: true })],
     ["alg: none", async () => `${unsigned({ alg: "none" })}.`],
     ["alg: none, with a signature", async () => `${unsigned({ alg: "none" })}.${(await token()).split(".")[2]}`],
@@ -152,4 +153,21 @@ describe("each rule refuses a token that breaks it alone", () => {
     expect(await other.read(`${text}.${signature}`)).toBe(401);
     await other.close();
   });
+});
+
+test("the configuration narrows algorithms, and names audiences in place of the venue's address", async () => {
+  const other = new IssuerVenue();
+  other.issuer.keys = [keyOf("ES256"), keyOf("RS256")];
+  await other.open({ algorithms: ["RS256"], audience: ["api://files", "api://more"] });
+  const by = (name: string, aud: unknown) => sign(keyOf(name), { iss: other.issuer.url, aud });
+  const tokens = [
+    by("RS256", "api://more"),
+    by("ES256", "api://more"),
+    by("RS256", other.resource),
+    by("RS256", "api://"),
+  ];
+  const statuses: number[] = [];
+  for (const token of tokens) statuses.push(await other.read(await token));
+  expect(statuses).toEqual([200, 401, 401, 401]);
+  await other.close();
 });
