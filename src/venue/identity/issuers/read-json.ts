@@ -1,8 +1,7 @@
 // Reads a JSON document of an issuer, within limits: whoever sends a token makes the venue read it.
 
 import { lookup } from "node:dns";
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { bareHost, isSafeUrl } from "../../../config/loopback.js";
 
@@ -20,15 +19,15 @@ export interface ReadOptions {
 }
 
 /** @throws NotRead; the system's error */
-export function readJson(address: string, { named, signal }: ReadOptions): Promise<unknown> {
+export async function readJson(address: string, { named, signal }: ReadOptions): Promise<unknown> {
   const url = new URL(address);
   const host = bareHost(url.hostname);
   const mayBePrivate = named.has(host);
   // An address that stands in the URL itself is never looked up.
   if (!isSafeUrl(address) || (!mayBePrivate && isIP(host) !== 0 && isPrivate(host))) {
-    return Promise.reject(new NotRead("its address is refused"));
+    throw new NotRead("its address is refused");
   }
-  const send = url.protocol === "https:" ? requestHttps : requestHttp;
+  const { request: send } = url.protocol === "https:" ? await import("node:https") : await import("node:http");
   return new Promise((resolve, reject) => {
     const request = send(url, {
       ...{ agent: false, signal, headers: { accept: "application/json" } },
