@@ -1,10 +1,9 @@
 // Validation of drive trees received from elsewhere.
 
 import { encode, fold } from "../cad3/encoding/cell.js";
-import { readerOf, takeByte, takeVlq } from "../cad3/encoding/reader.js";
+import { claimedSize } from "../cad3/encoding/parsed.js";
 import { checkLimit, DEFAULT_CELL_LIMITS } from "../cad3/limits.js";
 import type { IndexKey } from "../cad3/maps/index-key.js";
-import { BLOB_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
 import { driveError } from "../error.js";
 import { isDeletedDrive } from "./lifetime.js";
@@ -105,6 +104,7 @@ export function checkTime({ utime }: Pick<NodeView, "utime">, { latestUtime, fut
 
 function sizeOf({ data }: FileNode, limits: NodeLimits): number {
   const size = data instanceof Uint8Array ? data.length : claimedSize(encode(data));
+  if (size === undefined) throw notANode("the data of a file is a blob");
   checkFileSize(size, limits);
   return size;
 }
@@ -112,13 +112,6 @@ function sizeOf({ data }: FileNode, limits: NodeLimits): number {
 /** @throws TOO_LARGE */
 export function checkFileSize(size: number, { maxFileBytes }: Pick<NodeLimits, "maxFileBytes">): void {
   if (size > maxFileBytes) throw driveError("TOO_LARGE", `File too large: ${size} bytes, limit ${maxFileBytes}`);
-}
-
-/** Size of a blob according to its top cell, which may be the only cell available. */
-function claimedSize(cell: Uint8Array): number {
-  const reader = readerOf(cell);
-  if (takeByte(reader) !== BLOB_TAG) throw notANode("the data of a file is a blob");
-  return takeVlq(reader);
 }
 
 function sum({ entries }: Directory, extentOf: (node: Value) => Extent): Extent {

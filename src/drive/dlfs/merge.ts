@@ -46,8 +46,6 @@ interface ViewedSide extends Side {
 interface Task {
   readonly ties: "hash" | "own";
   readonly parentTime: boolean;
-  /** At the root a file stands for a deleted drive. */
-  readonly isRoot: boolean;
   readonly settle: Both["settle"];
   /** Merged directories by their Refs: a directory that occurs repeatedly is merged once. */
   readonly done: Map<string, Side>;
@@ -80,19 +78,12 @@ export const merge = (a: Value, b: Value, options: MergeOptions = {}): Value => 
 /** Like {@link merge}, as steps: callers can yield to other work between them and fetch the cells they need. */
 export function* mergeSteps(a: Value, b: Value, options: MergeStepsOptions = {}): Steps<Value> {
   const { ties = "hash", importRule, settle } = options;
-  const task: Task = {
-    ties,
-    parentTime: importRule === "parent-time",
-    isRoot: false,
-    settle,
-    done: new Map(),
-    waiting: [],
-  };
+  const task: Task = { ties, parentTime: importRule === "parent-time", settle, done: new Map(), waiting: [] };
   const [own, other] = [
     { node: a, ref: cellOf(a).ref },
     { node: b, ref: cellOf(b).ref },
   ];
-  const merged = yield* stepOf(() => mergeSides(own, other, { ...task, isRoot: true }));
+  const merged = yield* stepOf(() => mergeSides(own, other, task, true));
   yield* mergeWaiting(task);
   return (task.done.get(keyOf(own, other)) ?? merged).node;
 }
@@ -115,12 +106,20 @@ function* mergeWaiting({ waiting: stack, ...task }: Task): Steps<void> {
   }
 }
 
-/** The merge of two nodes; our own node for now if it depends on directories still waiting. */
-function mergeSides(own: Side, other: Side, task: Task): Side {
+/**
+ * The merge of two nodes; our own node for now if it depends on directories still waiting.
+ * @param isRoot whether a file stands for a deleted drive
+ */
+function mergeSides(own: Side, other: Side, task: Task, isRoot = false): Side {
   if (sameBytes(own.ref, other.ref)) return own;
   const [ownView, otherView] = [viewOf(own.node), viewOf(other.node)];
   if (ownView.kind !== "directory" || otherView.kind !== "directory" || sameEntries(ownView, otherView)) {
-    return winner({ ...own, view: ownView }, { ...other, view: otherView }, task);
+    const sides = [
+      { ...own, view: ownView },
+      { ...other, view: otherView },
+    ] as const;
+    const rank = task.ties === "own" ? compareTimes(ownView, otherView) : rankOf(...sides, isRoot);
+    return rank >= 0 ? own : other;
   }
   const merged = task.done.get(keyOf(own, other));
   if (merged === undefined) task.waiting.push({ own, other });
@@ -132,11 +131,6 @@ const keyOf = (own: Side, other: Side): string => Buffer.concat([own.ref, other.
 
 const sameEntries = (one: Directory, other: Directory): boolean =>
   sameBytes(cellOf(one.entries).ref, cellOf(other.entries).ref);
-
-function winner(own: ViewedSide, other: ViewedSide, { ties, isRoot }: Task): Side {
-  const rank = ties === "own" ? compareTimes(own.view, other.view) : rankOf(own, other, isRoot);
-  return rank >= 0 ? own : other;
-}
 
 const compareTimes = (one: NodeView, other: NodeView): number =>
   one.utime === other.utime ? 0 : one.utime > other.utime ? 1 : -1;

@@ -3,8 +3,8 @@
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { driveError } from "../../error.js";
 import { toHex } from "../ref.js";
-import { isSignOnly, Keyword, MAX_KEYWORD_BYTES } from "../scalar.js";
-import { badFormat, type Reader, take, takeByte } from "./reader.js";
+import { BLOB_TAG, isSignOnly, Keyword, MAX_KEYWORD_BYTES } from "../scalar.js";
+import { badFormat, type Reader, readerOf, take, takeByte, takeVlq } from "./reader.js";
 
 /** A part as its container holds it: a view of the Ref, and the embedded cell unless the part is a branch. */
 export interface ParsedRef {
@@ -124,4 +124,10 @@ export function refusedTag(tag: number): FileAdapterError {
   if (!UNSUPPORTED.some(([first, last]) => first <= tag && tag <= last))
     return badFormat(`no value has the tag ${text}`);
   return driveError("UNSUPPORTED_CELL", `Not supported in a drive: a value with the tag ${text}`);
+}
+
+/** The size of a blob according to its top cell; `undefined` if that is not a blob. */
+export function claimedSize(bytes: Uint8Array): number | undefined {
+  const reader = readerOf(bytes);
+  return takeByte(reader) === BLOB_TAG ? takeVlq(reader) : undefined;
 }

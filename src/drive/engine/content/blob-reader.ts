@@ -5,9 +5,8 @@ import { missingCell } from "../../cad3/encoding/assemble.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
 import type { ParsedBlob, ParsedCell } from "../../cad3/encoding/parsed.js";
-import { badFormat, readerOf, takeByte, takeVlq } from "../../cad3/encoding/reader.js";
+import { badFormat } from "../../cad3/encoding/reader.js";
 import { hexOfBranch, isBranch } from "../../cad3/ref.js";
-import { BLOB_TAG } from "../../cad3/scalar.js";
 import type { FileNode } from "../../dlfs/node.js";
 import type { CellScope } from "../cells.js";
 
@@ -104,10 +103,4 @@ function partsOf({ content, length, refs }: ParsedBlob, start: number): Part[] {
     start: start + place * childBytes,
     length: place < children - 1 ? childBytes : lastBytes,
   }));
-}
-
-/** The size of a blob according to its top cell; `undefined` if that is not a blob. */
-export function claimedSize(bytes: Uint8Array): number | undefined {
-  const reader = readerOf(bytes);
-  return takeByte(reader) === BLOB_TAG ? takeVlq(reader) : undefined;
 }

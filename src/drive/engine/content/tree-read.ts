@@ -3,6 +3,7 @@
 import { escapeText } from "../../../core/errors/texts.js";
 import { isPending } from "../../../core/io.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
+import { claimedSize } from "../../cad3/encoding/parsed.js";
 import type { CadIndex } from "../../cad3/maps/index-map.js";
 import type { IndexEntry, IndexNode } from "../../cad3/maps/index-node.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
@@ -12,7 +13,7 @@ import { entryAt } from "../../dlfs/tree-path.js";
 import { driveError } from "../../error.js";
 import type { CellScope } from "../cells.js";
 import type { DriveEntry, DriveRead, DriveStat } from "../drives.js";
-import { type BlobRange, type CellReader, claimedSize, readRange } from "./blob-reader.js";
+import { type BlobRange, type CellReader, readRange } from "./blob-reader.js";
 import { namesOf, readIntact, type Slot, slotsOf, summariesOf } from "./listing.js";
 
 /** The tree of a drive, as seen by one task. */
