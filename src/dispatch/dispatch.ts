@@ -230,9 +230,10 @@ export class Dispatcher {
     const { name: rootName, path } = referred ?? { name: request.root, path: meant };
     const resource = [rootName, ...path.segments];
     note(resource);
-    const found = referred?.root ?? (drives === undefined ? this.#roots.get(rootName) : drives.root(rootName));
+    const found = drives === undefined ? this.#roots.get(rootName) : drives.root(rootName);
     // A drive root is opened for its owner; without one, DRIVE_REQUIRES_AUTH.
-    const root = isPersonal(found) ? openForOwner(found, ownerOf(found.name, context, this.#parts)) : found;
+    const own = (one = found) => (isPersonal(one) ? openForOwner(one, ownerOf(one.name, context, this.#parts)) : one);
+    const root = referred === undefined ? own() : referred.root;
     for (const ability of abilities) authoriser.require(resource, ability);
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, namesOf(this.#visible(call)));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });

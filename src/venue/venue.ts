@@ -241,6 +241,8 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
       ...{ did, name, started, protocols, version: packageVersion() },
       adapters: () => catalogue.adapters,
       operations: () => catalogue.list(),
+      url: () => venue.url,
+      servesDav: options.dav !== undefined,
       revision: () => catalogue.revision,
     }),
     requestId: () => randomUUID(),

@@ -160,7 +160,8 @@ export function* grantWarnings(made: NewGrant, view: VenueView | undefined): Gen
 
 function warningOf(capability: Capability, { signer, token }: NewGrant, view: VenueView): string | undefined {
   const grant = parseGrant(capability);
-  if (grant === undefined) return undefined;
+  // A drive has its owner in its name, or belongs to the signer.
+  if (grant === undefined || grant.owner !== undefined) return undefined;
   const resource = escapeText(capability.with);
   const [root] = grant.segments;
   if (root !== undefined && !Object.hasOwn(view.config.file.roots, root)) {

@@ -91,7 +91,7 @@ export interface CallerJobs {
   /** The current record for the caller; delivers a terminal state. */
   get(id: string, caller: Caller): JobLookup;
   /** Stops a job before its next side effect. @returns the record once it has ended, or its state after a short wait */
-  cancel(id: string, caller: Caller): Promise<JobLookup>;
+  cancel(id: string, caller: Caller, reason?: string): Promise<JobLookup>;
   /** Cancels a running job, and drops it. @returns its last record */
   delete(id: string, caller: Caller): JobLookup;
   /** A terminal state counts as delivered once the listener, or `found`, has received it. @throws Overloaded */

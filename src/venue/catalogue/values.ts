@@ -1,7 +1,8 @@
-// The value tree of a venue, `v/info` and `v/ops`, by which clients discover it.
+// The value tree of a venue, `v/info`, `v/ops` and `v/skills`, by which clients discover it.
 
 import type { Adapter, JsonObject } from "../../core/ports/adapter.js";
 import { type HostedOperation, operationAsset } from "./catalogue.js";
+import { fileSkill } from "./file-skill.js";
 
 export interface ValuesOptions {
   readonly did: string;
@@ -14,19 +15,22 @@ export interface ValuesOptions {
   /** All hosted adapters, including those without operations. */
   adapters(): readonly Pick<Adapter, "name" | "description">[];
   operations(): readonly HostedOperation[];
+  /** Base URL, without a slash at its end. */
+  url(): string;
+  readonly servesDav: boolean;
   /** Changes whenever the adapters or operations do. */
   revision(): number;
 }
 
 /**
- * Creates the value tree that clients can read: `v/info` and `v/ops`.
+ * Creates the value tree that clients can read: `v/info`, `v/ops` and `v/skills`.
  *
  * @returns a function that returns the tree; the same object until the revision changes
  */
 export function createValues(options: ValuesOptions): () => JsonObject {
-  let made: { readonly revision: number; readonly tree: JsonObject } | undefined;
+  let made: { readonly revision: string; readonly tree: JsonObject } | undefined;
   return () => {
-    const revision = options.revision();
+    const revision = `${options.revision()} ${options.url()}`;
     if (made?.revision !== revision) made = { revision, tree: treeOf(options) };
     return made.tree;
   };
@@ -41,7 +45,7 @@ function treeOf(options: ValuesOptions): JsonObject {
   });
   const infos = adapters.map(({ own, ...adapter }) => [
     adapter.name,
-    { ...adapter, operations: own.map(({ path }) => path) },
+    { ...adapter, operations: own.map(({ path }) => path), ...(adapter.name === "dlfs" ? davPart(options) : {}) },
   ]);
   const ops = adapters.map(({ name: adapter, own }) => [
     adapter,
@@ -49,6 +53,19 @@ function treeOf(options: ValuesOptions): JsonObject {
       own.map(({ path, metadata }) => [path.slice(path.lastIndexOf("/") + 1), operationAsset(metadata)]),
     ),
   ]);
-  const info = { name, did, version, started, protocols, adapters: Object.fromEntries(infos) };
-  return { v: { info, ops: Object.fromEntries(ops) } };
+  const info = { name, did, version, started, protocols, url: options.url(), adapters: Object.fromEntries(infos) };
+  const files = fileSkill(operations.map(({ path }) => path));
+  const skills = files && { files, data: { files } };
+  return { v: { info, ops: Object.fromEntries(ops), ...(skills && { skills }) } };
+}
+
+const DRIVES_PATH = "/dlfs/";
+
+/** Where the drives of a caller can be mounted. */
+function davPart({ servesDav, url }: ValuesOptions): JsonObject {
+  if (!servesDav) return { webdav: { enabled: false } };
+  const { protocol, hostname, port } = new URL(url());
+  const secure = protocol === "https:" ? "@SSL" : "";
+  const windows = `\\\\${hostname}${secure}${port === "" ? "" : `@${port}`}\\DavWWWRoot\\dlfs`;
+  return { webdav: { enabled: true, url: `${url()}${DRIVES_PATH}`, path: DRIVES_PATH, windows } };
 }

@@ -96,6 +96,8 @@ export class Job extends Run implements RecordedJob {
   #result: Promise<unknown> = Promise.resolve();
   /** Number of event streams open on the job. */
   watchers = 0;
+  /** Why its caller has cancelled it. */
+  cancelReason: string | undefined;
 
   constructor(id: string, submission: Submission, record: JobRecord, settling: JobSettling) {
     super(id, submission);

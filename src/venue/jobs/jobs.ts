@@ -137,10 +137,11 @@ export class Jobs implements CallerJobs {
     return job instanceof Job ? this.#show(job, caller) : job;
   }
 
-  async cancel(id: string, caller: Caller): Promise<JobLookup> {
+  async cancel(id: string, caller: Caller, reason?: string): Promise<JobLookup> {
     const job = this.#lookUp(id, caller);
     if (!(job instanceof Job)) return job;
     if (!job.finished) {
+      job.cancelReason = reason;
       this.#running.abort(id);
       await job.ended(this.#options.limits.inlineWaitMs);
     }
@@ -212,7 +213,9 @@ export class Jobs implements CallerJobs {
 
   #end(run: Run, outcome: Outcome): void {
     if (run instanceof Job) {
-      run.finish(outcome, this.#options.clock.nowMs());
+      const { cancelReason: error } = run;
+      const isExplained = outcome.status === "CANCELLED" && error !== undefined;
+      run.finish(isExplained ? { ...outcome, error } : outcome, this.#options.clock.nowMs());
       // A private job is not kept for the request that waits for it, unless that turns out to be gone.
       if (!run.isPrivate || !run.isAwaited) this.#records.keep(run);
       run.announce();

@@ -51,7 +51,10 @@ export const openFiles = (config: VenueConfig, options: OpenFilesOptions): Promi
   });
 
 export interface FileAdapterParts
-  extends Pick<AdapterParts, "drives" | "tickets" | "tagOf" | "approvals" | "discloseHostPaths" | "eventLog"> {
+  extends Pick<
+    AdapterParts,
+    "drives" | "tickets" | "tagOf" | "davUrl" | "approvals" | "discloseHostPaths" | "eventLog"
+  > {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly logInternal: (error: unknown, requestId: string) => void;

@@ -27,7 +27,7 @@ import { ownContext } from "../identity/own-caller.js";
 import { createLogin, stampTagsOf } from "../identity/tickets.js";
 import { createVenueHost, type VenueHost } from "../venue.js";
 import { allOrNothing, asConfigError, type Opened } from "./all-or-nothing.js";
-import { davOptions } from "./dav.js";
+import { davOptions, servesDav } from "./dav.js";
 import { createVenueDrives } from "./drives.js";
 import { httpOptions, overviewOf } from "./http-options.js";
 import { internalLog, openFileAdapter, ownAccess } from "./open-files.js";
@@ -77,6 +77,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const adapter = keep(
     await openFileAdapter(config, {
       ...{ env, log, logInternal, access, drives, tickets, approvals, eventLog: events, audit: sink },
+      davUrl: listens && servesDav(config) ? ({ entrance }) => entrance ?? url() : undefined,
       tagOf: listens && key !== undefined ? stampTagsOf(key) : undefined,
       discloseHostPaths: listens ? isLoopbackListener(config) : true,
     }),

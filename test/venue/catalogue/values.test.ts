@@ -1,5 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import type { Adapter } from "../../../src/core/ports/adapter.js";
+import { OPERATIONS } from "../../../src/ops/registry.js";
 import { createCatalogue, operationAsset } from "../../../src/venue/catalogue/catalogue.js";
 import { createValues } from "../../../src/venue/catalogue/values.js";
 import { fakeAdapter } from "./fake-adapter.js";
@@ -25,11 +27,18 @@ function hosting(...adapters: Adapter[]) {
     adapters: () => catalogue.adapters,
     operations: () => catalogue.list(),
     revision: () => catalogue.revision,
+    url: () => "http://localhost:8080",
+    servesDav: true,
   });
   return { values, catalogue };
 }
 
 const noop = () => ({});
+
+interface Skill {
+  readonly content: { readonly contentType: string; readonly inline: string };
+  readonly skill: { readonly tools: readonly string[] };
+}
 
 describe("the tree of values", () => {
   test("says who the venue is, which adapters it has and what they can do", () => {
@@ -40,6 +49,7 @@ describe("the tree of values", () => {
       v: {
         info: {
           ...FACTS,
+          url: "http://localhost:8080",
           adapters: {
             file: { name: "file", description: "A fake", operations: ["v/ops/file/read", "v/ops/file/walk"] },
             idle: { name: "idle", description: "A fake", operations: [] },
@@ -48,6 +58,33 @@ describe("the tree of values", () => {
         ops: { file: { read, walk }, idle: {} },
       },
     });
+  });
+
+  test("says where the drives can be mounted", () => {
+    const { values } = hosting(fakeAdapter({}, "dlfs"));
+    const url = "http://localhost:8080/dlfs/";
+    const webdav = { enabled: true, url, path: "/dlfs/", windows: "\\\\localhost@8080\\DavWWWRoot\\dlfs" };
+    expect(values()).toMatchObject({ v: { info: { adapters: { dlfs: { webdav } } } } });
+  });
+
+  test("has a skill for files that names what is offered, and in few tokens", () => {
+    const ofFiles = (names: readonly string[]) =>
+      fakeAdapter(Object.fromEntries(names.map((name) => [name, noop])), "file");
+    const all = hosting(ofFiles(OPERATIONS.map(({ name }) => name)), fakeAdapter({ "list-drives": noop }, "dlfs"));
+    const { skills } = (all.values() as { v: { skills: { files: Skill; data: object } } }).v;
+    expect(skills.data).toEqual({ files: skills.files });
+    expect(skills.files.content.contentType).toBe("text/markdown");
+    expect(encode(skills.files.content.inline).length).toBeLessThanOrEqual(900);
+    const few = hosting(ofFiles(["roots", "read"])).values() as { v: { skills: { files: Skill } } };
+    expect(few.v.skills.files.skill.tools).toEqual(["v/ops/file/roots", "v/ops/file/read"]);
+    for (const { files, offered } of [
+      { files: skills.files, offered: all.catalogue.list().map(({ path }) => path) },
+      { files: few.v.skills.files, offered: ["v/ops/file/roots", "v/ops/file/read"] },
+    ]) {
+      for (const [, adapter, name] of files.content.inline.matchAll(/`(file|dlfs):([\w-]+)`/g)) {
+        expect(offered).toContain(`v/ops/${adapter}/${name}`);
+      }
+    }
   });
 
   test("is JSON and nothing else", () => {

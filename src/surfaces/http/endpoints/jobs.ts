@@ -2,7 +2,11 @@
 
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
+import { escapeText } from "../../../core/errors/texts.js";
+import { attempt } from "../../../core/io.js";
 import { isTerminal, type JobRecord, type JobRefusal } from "../../../core/ports/job.js";
+import { fieldsOf } from "../../../core/unknown.js";
+import { parseJson } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { type Endpoint, EVENT_STREAM, endpointsOf, json, object, pathParameter } from "../openapi/endpoint.js";
 import { EVENT_HEADERS, recordJson, recordText, sendJson } from "../plumbing/answer.js";
@@ -51,6 +55,7 @@ export const JOB_ENDPOINTS: readonly Endpoint[] = [
   endpoint("PUT /api/v1/jobs/{id}/cancel", cancelJob, {
     operationId: "cancelJob",
     summary: "Stop a job before its next effect",
+    description: "The body may say why, as `{ reason }`, which becomes the `error` of the job.",
     answers: { 200: json("The job as it ended", "JobRecord") },
     errors: [404],
   }),
@@ -91,8 +96,16 @@ function getJob(host: HttpHost, exchange: Exchange): FastifyReply {
 /** The response is the record, which is terminal or soon will be. */
 async function cancelJob(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const id = parseJobId(exchange.target);
-  const { found } = ownJob(await host.jobs.cancel(id, exchange.caller), id);
+  const { found } = ownJob(await host.jobs.cancel(id, exchange.caller, reasonIn(exchange)), id);
   return sendRecord(host, exchange, found);
+}
+
+const MAX_REASON_CHARS = 1000;
+
+/** Most clients send no body; a job is cancelled whatever one sends. */
+function reasonIn({ request: { body } }: Exchange): string | undefined {
+  const { reason } = fieldsOf(attempt(() => parseJson(body, { json5: false })));
+  return typeof reason === "string" && reason !== "" ? escapeText(reason.slice(0, MAX_REASON_CHARS)) : undefined;
 }
 
 /** Refused, since no operation here can be paused. */

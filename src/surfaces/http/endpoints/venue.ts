@@ -23,6 +23,8 @@ import { serveMcp } from "./mcp.js";
 
 /** Version of the wire protocol; clients enable features by it. */
 const WIRE_VERSION = "0.9.0";
+/** Version of UCAN that tokens made here have. */
+const UCAN_PROFILE = "0.10.0";
 const MCP_VERSION = "1.0";
 
 export const STATUS_PATH = "/api/v1/status";
@@ -137,6 +139,7 @@ function getStatus(host: HttpHost, { request, reply, caller }: Exchange): Fastif
     did: host.did,
     name: host.name,
     version: WIRE_VERSION,
+    ucanProfile: UCAN_PROFILE,
     url: entranceOf(host, request.raw).url,
     // How busy others are is nothing for strangers.
     stats: { assets, ops, ...(caller.authentication === "public" ? {} : ofOthers) },

@@ -118,6 +118,7 @@ const VENUE_SCHEMAS: JsonObject = {
         description: "Generation of the protocol, not of this program",
         pattern: "^\\d+\\.\\d+",
       },
+      ucanProfile: TEXT,
       url: TEXT,
       stats: object({ assets: COUNT, users: COUNT, ops: COUNT, jobs: COUNT }, ["users", "jobs"]),
       operator: object({
@@ -218,7 +219,7 @@ const VALUE_SCHEMAS: JsonObject = {
   },
   ValueList: {
     oneOf: [
-      ABSENT,
+      object({ exists: { const: false }, type: { const: "null" } }),
       object(
         {
           ...PRESENT,

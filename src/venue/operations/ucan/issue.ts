@@ -1,5 +1,6 @@
 // ucan:issue: the venue signs a token that delegates grants of the caller.
 
+import { driveKey, referenceTo } from "../../../authz/drive-key.js";
 import { type Grant, parseGrant, printResource } from "../../../authz/grant.js";
 import type { CallerRights } from "../../../authz/rights.js";
 import { accessIdOf } from "../../../core/call/caller.js";
@@ -40,7 +41,7 @@ export const ucanIssue: VenueOperation<IssueInput> = {
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   hidden: ["prf"],
   async run(input, { context, venue, trail }) {
-    const grants = parseGrants(input.att);
+    const grants = parseGrants(input.att, callerOf(context, venue), venue);
     checkAudience(input.aud, venue);
     if (isAnonymous(context)) {
       throw refusedOperation({ operation: NAME, requires: "an authenticated caller", reasons: ["not_covered"] });
@@ -66,7 +67,10 @@ export const ucanIssue: VenueOperation<IssueInput> = {
     const { maxLifetime } = venue.auth().ucan;
     const expiresAt = endOfToken(input, { now, maxLifetime, restsUntil: base.expiresAt });
     if (expiresAt === undefined) throw outlivesError(base);
-    const names = basisOf(proving, base.via, venue);
+    const basis = basisOf(proving, base.via, venue);
+    // In a drive the token counts as its owner's, whom its facts name first.
+    const isOnDrives = grants.some(({ owner }) => owner !== undefined);
+    const names = isOnDrives ? [...new Set([callerOf(context, venue), ...basis])] : basis;
     const { token, id } = await sign({ input, key, grants, expiresAt, names }, venue);
     trail.resource = `ucan:${id}`;
     venue.issued.remember(id, names);
@@ -99,17 +103,26 @@ const KEY_ENDS =
   "The venue makes a new key at each start, and this token ends with the present one. Set 'seedFile' to keep it";
 
 /** @throws INVALID_INPUT naming the first invalid capability */
-function parseGrants(att: readonly unknown[]): readonly Grant[] {
+function parseGrants(att: readonly unknown[], giver: string, { access }: OperationParts): readonly Grant[] {
   if (att.length === 0 || att.length > MAX_GRANTS) {
     const expected = `1 to ${MAX_GRANTS} capabilities`;
     throw invalidInput(`'att' must hold ${expected}`, "/att", expected);
   }
   return att.map((entry, index) => {
-    const grant = parseGrant(entry);
-    if (grant !== undefined) return grant;
+    const grant = parseGrant(entry, { giver, canonicalDid: access.canonicalDid });
+    if (grant !== undefined) return canonical(grant);
     const expected = "{ with: 'file://<root>/<path>', can: 'crud/read' } and nothing else";
     throw invalidInput(`'att[${index}]' grants nothing here: expected ${expected}`, `/att/${index}`, expected);
   });
+}
+
+/** In a token of the venue a drive without an owner would be the venue's. */
+function canonical(grant: Grant): Grant {
+  const { owner, segments, written } = grant;
+  if (owner === undefined) return grant;
+  const [drive, ...path] = segments;
+  const resource = drive === undefined ? driveKey(owner, "") : referenceTo(driveKey(owner, drive), path);
+  return { ...grant, written: { with: resource, can: written.can } };
 }
 
 /** @throws INVALID_INPUT */
@@ -172,8 +185,8 @@ const outlivesError = ({ expiresAt, first }: Base): FileAdapterError =>
     more: { ...(first === undefined ? {} : { required: toCapability(first) }), latest: expiresAt },
   });
 
-const toCapability = ({ segments, written }: Grant): Capability => ({
-  with: printResource(segments),
+const toCapability = ({ owner, segments, written }: Grant): Capability => ({
+  with: owner === undefined ? printResource(segments) : written.with,
   can: written.can,
 });
 

@@ -41,5 +41,5 @@ function checkQuestion({ with: resource, can, aud }: TokenQuestion): void {
     throw invalidInput(`'${missing}' is required: 'with' and 'can' are asked together`, `/${missing}`, "a value");
   }
   if (parseGrant({ with: resource, can }) !== undefined) return;
-  throw invalidInput("'with' and 'can' must be a file:// resource and an ability", "/with", "file:// resource");
+  throw invalidInput("'with' and 'can' must be a resource (file://, dlfs/) and an ability", "/with", "a resource");
 }

@@ -159,6 +159,16 @@ describe("a job", () => {
     expect(await get(`/${id}`, "alice")).toEqual(first);
   });
 
+  test("that is cancelled for a reason says that", async () => {
+    const id = running();
+    const headers = { ...as("alice"), "content-type": "application/json" };
+    const body = JSON.stringify({ reason: "no longer needed" });
+    const answer = await outcome(fetch(`${served.url}${JOBS}/${id}/cancel`, { method: "PUT", headers, body }));
+    const cancelled = { status: "CANCELLED", error: "no longer needed", errorCode: "ABORTED" };
+    expect(answer).toMatchObject({ status: 200, body: cancelled });
+    expect(await get(`/${id}`, "alice")).toMatchObject({ body: cancelled });
+  });
+
   test.each<[string, RequestInit]>([
     ["an empty text", { body: "" }],
     ["an empty body of JSON", { body: "", headers: { "content-type": "application/json" } }],

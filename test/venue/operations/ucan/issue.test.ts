@@ -329,3 +329,83 @@ describe("what remains of an issue", () => {
     expect(await job.text()).not.toContain("eyJ");
   });
 });
+
+describe("a drive of the caller's own", () => {
+  test.each(["dlfs/notes/out/", "dlfs://notes/out", "own"])("is delegated by the venue: %s", async (written) => {
+    await ground.open();
+    const own = `${ground.bob.did}/dlfs/notes/out`;
+    const path = `${own}/a`;
+    const by = { as: ground.bob };
+    await ground.call("file:write", { path: "dlfs/notes/out/a", content: "x", parents: true }, by);
+    const answer = await issue([{ with: written === "own" ? own : written, can: "crud/read" }], {}, by);
+    expect(payloadOf(answer)).toMatchObject({
+      att: [{ with: own, can: "crud/read" }],
+      fct: [{ "venue-files": { for: ground.bob.did } }],
+    });
+    const ucans = [tokenOf(answer)];
+    expect(await ground.call("file:read", { path }, { as: ground.carol, ucans })).toMatchObject({
+      status: "COMPLETE",
+      output: { content: "x" },
+    });
+    expect(await ground.call("ucan:verify", { token: tokenOf(answer) })).toMatchObject({
+      output: { valid: true, grants: [{ with: own, can: "crud/read" }] },
+    });
+    for (const other of [{ as: ground.alice }, { as: ground.carol }]) {
+      const denied = await ground.call("file:read", { path: `${ground.bob.did}/dlfs/notes/b` }, { ...other, ucans });
+      expect(denied).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
+    }
+    await ground.byOperator("ucan:revoke", { id: ground.bob.did });
+    expect(await ground.call("file:read", { path }, { as: ground.carol, ucans })).toMatchObject({
+      errorCode: "CAPABILITY_DENIED",
+    });
+  });
+
+  test("is delegated by its owner alone, whoever the token says it is for", async () => {
+    await ground.open();
+    const att = [{ with: `${ground.bob.did}/dlfs/notes`, can: "crud/read" }];
+    for (const by of [{ as: ground.alice }, { bearer: ground.venue.localToken }]) {
+      expect(await issue(att, {}, by)).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
+    }
+    await ground.call("file:write", { path: "dlfs/notes/a", content: "x" }, { as: ground.bob });
+    const fct = [{ "venue-files": { for: ground.bob.did } }];
+    const forged = ground.says(ground.alice, { aud: ground.carol.did, att, fct });
+    const read = { path: `${ground.bob.did}/dlfs/notes/a` };
+    expect(await ground.call("file:read", read, { as: ground.carol, ucans: [forged] })).toMatchObject({
+      errorCode: "CAPABILITY_DENIED",
+      errorData: { reasons: ["issuer_not_owner"] },
+    });
+  });
+});
+
+test("binary files read by references say where WebDAV has them", async () => {
+  await ground.open({ webdav: true });
+  const by = { as: ground.bob };
+  const bytes = Buffer.of(0, 255, 1).toString("base64");
+  for (const [path, at] of [
+    ["dlfs/notes/a%b.bin", "dlfs/notes/a%25b.bin"],
+    [`${ground.bob.did}/dlfs/notes/c`, "dlfs/notes/c"],
+  ] as const) {
+    await ground.call("file:write", { path, bytes }, by);
+    const { output } = await ground.call("file:read", { path }, by);
+    expect(output).toMatchObject({ encoding: "binary", size: 3, mime: expect.any(String) });
+    expect(output["url"]).toBe(`${ground.venue.url}/${at}`);
+    expect(output).not.toHaveProperty("content");
+    for (const more of [{ mode: "bytes" }, { offset: 0, length: 2, mode: "bytes" }])
+      expect((await ground.call("file:read", { path, ...more }, by)).output).toMatchObject({ encoding: "base64" });
+  }
+});
+
+test("entries with conditions grant nothing, and ucan:verify says which", async () => {
+  await ground.open();
+  for (const [nb, named] of [
+    [{ gate: { ref: "x" } }, "nb.gate"],
+    [{ url: "https://example.com" }, "nb.url"],
+    [{ url: "x", colour: "red" }, "nb.colour"],
+    [true, "nb"],
+  ] as const) {
+    const token = ground.says(ground.key, { aud: ground.carol.did, att: [{ ...READ_DOCS, nb }, IN_SUB] });
+    const { output } = await ground.call("ucan:verify", { token });
+    const text = expect.stringContaining(`'${named}'`);
+    expect(output["grants"]).toEqual([IN_SUB, { ...READ_DOCS, nb, applies: false, reason: "constrained", text }]);
+  }
+});
