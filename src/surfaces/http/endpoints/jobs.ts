@@ -6,7 +6,7 @@ import { escapeText } from "../../../core/errors/texts.js";
 import { attempt } from "../../../core/io.js";
 import { isTerminal, type JobRecord, type JobRefusal } from "../../../core/ports/job.js";
 import { fieldsOf } from "../../../core/unknown.js";
-import { parseJson } from "../admission/read-body.js";
+import { parseJson, readBody } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { type Endpoint, EVENT_STREAM, endpointsOf, json, object, pathParameter } from "../openapi/endpoint.js";
 import { EVENT_HEADERS, recordJson, recordText, sendJson } from "../plumbing/answer.js";
@@ -96,14 +96,16 @@ function getJob(host: HttpHost, exchange: Exchange): FastifyReply {
 /** The response is the record, which is terminal or soon will be. */
 async function cancelJob(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const id = parseJobId(exchange.target);
-  const { found } = ownJob(await host.jobs.cancel(id, exchange.caller, reasonIn(exchange)), id);
+  const { found } = ownJob(await host.jobs.cancel(id, exchange.caller, await reasonIn(exchange)), id);
   return sendRecord(host, exchange, found);
 }
 
+const MAX_REASON_BYTES = 8192;
 const MAX_REASON_CHARS = 1000;
 
 /** Most clients send no body; a job is cancelled whatever one sends. */
-function reasonIn({ request: { body } }: Exchange): string | undefined {
+async function reasonIn({ request, memory }: Exchange): Promise<string | undefined> {
+  const body = await readBody(request, { limit: MAX_REASON_BYTES, lease: memory }).catch(() => undefined);
   const { reason } = fieldsOf(attempt(() => parseJson(body, { json5: false })));
   return typeof reason === "string" && reason !== "" ? escapeText(reason.slice(0, MAX_REASON_CHARS)) : undefined;
 }
