@@ -10,7 +10,6 @@ export type ValueType = "Map" | "Vector" | "String" | "Long" | "Double" | "Boole
 /** Answer for a path without a value. */
 export interface AbsentValue {
   readonly exists: false;
-  readonly type?: "null";
 }
 
 export type ReadValue =
@@ -58,7 +57,7 @@ export function readValue(tree: JsonObject, path: string, maxSize = Number.POSIT
 /** Lists the keys of the value at a path. */
 export function listValue(tree: JsonObject, path: string, { offset, limit }: Page): ListedValue | AbsentValue {
   const found = find(tree, path);
-  if (found === undefined) return { ...ABSENT, type: "null" };
+  if (found === undefined) return ABSENT;
   const { value } = found;
   const type = typeOf(value);
   if (!isObject(value)) return { exists: true, type, count: partsOf(value)?.length ?? 0, offset };

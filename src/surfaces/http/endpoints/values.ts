@@ -14,7 +14,10 @@ const MAX_SIZE = queryParameter("maxSize", "Most bytes of the value; a larger on
 type Look = (values: JsonObject, path: string, query: unknown) => object;
 
 const read: Look = (values, path, query) => readValue(values, path, maxSizeOf(query));
-const list: Look = (values, path, query) => listValue(values, path, parsePage(query));
+const list: Look = (values, path, query) => {
+  const found = listValue(values, path, parsePage(query));
+  return found.exists ? found : { ...found, type: "null" };
+};
 const slice: Look = (values, path, query) => sliceValue(values, path, parsePage(query));
 
 export const VALUE_ENDPOINTS: readonly Endpoint[] = [
