@@ -14,6 +14,8 @@ import { eventsOf, type FileEvent, isSamePath, isWithin, KnownStates, Merging } 
 
 /** Watching goes on this long without readers, so that a polling client misses no change between two polls. */
 const LINGER_MS = 60_000;
+/** Most places of one root that are watched so: readers come and go quickly, each with places of its own. */
+const MOST_LINGERING = 256;
 
 /** Observation of a backend that cannot observe: others do not change it, or cannot be seen. */
 const NOTHING_TO_SEE: Observation = { ready: undefined, isComplete: true, isPolled: false, close: () => {} };
@@ -114,6 +116,8 @@ export class RootFeed {
   readonly #merging: Merging;
   readonly #known: KnownStates;
   readonly #covered = new Set<Coverage>();
+  /** Those without readers, that left last at the end. */
+  readonly #lingering = new Set<Coverage>();
 
   /** @param isBusy whether a change of the venue is under way */
   constructor(log: EventLog, key: string, clock: Clock, isBusy: () => boolean) {
@@ -137,13 +141,30 @@ export class RootFeed {
 
   /** Sees to it that changes by others are seen in a place. The caller releases it, once. */
   cover(place: ObservedPlace, { backend, policy }: WatchedRoot): Coverage {
-    for (const one of this.#covered) if (one.covers(place)) return one.hold();
+    for (const one of this.#covered) if (one.covers(place)) return this.#hold(one);
     const made: Coverage = new Coverage(place, this.#log, {
       observe: (beginLook) => backend.observe?.(place, { ...this.#observer(policy), beginLook }) ?? NOTHING_TO_SEE,
-      onClosed: () => this.#covered.delete(made),
+      onLeft: () => this.#linger(made),
+      onClosed: () => {
+        this.#covered.delete(made);
+        this.#lingering.delete(made);
+      },
     });
     this.#covered.add(made);
     return made.hold();
+  }
+
+  #hold(one: Coverage): Coverage {
+    this.#lingering.delete(one);
+    return one.hold();
+  }
+
+  #linger(left: Coverage): void {
+    this.#lingering.add(left);
+    for (const first of this.#lingering) {
+      if (this.#lingering.size <= MOST_LINGERING) return;
+      first.close();
+    }
   }
 
   /** Ends all watching, since the root is another one now. */
@@ -174,6 +195,8 @@ export class RootFeed {
 
 interface CoverageParts {
   readonly observe: (beginLook: Observer["beginLook"]) => Observation;
+  /** Its last reader has left. */
+  readonly onLeft: () => void;
   readonly onClosed: () => void;
 }
 
@@ -181,6 +204,7 @@ interface CoverageParts {
 export class Coverage {
   readonly #place: ObservedPlace;
   readonly #observation: Observation;
+  readonly #onLeft: () => void;
   readonly #onClosed: () => void;
   readonly #ready: Promise<void> | undefined;
   #holders = 0;
@@ -191,8 +215,9 @@ export class Coverage {
   /** Position at which the last whole look at what cannot be watched began. */
   #lookedAt = BEFORE_ALL;
 
-  constructor(place: ObservedPlace, log: EventLog, { observe, onClosed }: CoverageParts) {
+  constructor(place: ObservedPlace, log: EventLog, { observe, onLeft, onClosed }: CoverageParts) {
     this.#place = place;
+    this.#onLeft = onLeft;
     this.#onClosed = onClosed;
     this.#observation = observe(() => {
       const position = log.step();
@@ -247,7 +272,9 @@ export class Coverage {
 
   release(): void {
     this.#holders -= 1;
-    if (this.#holders === 0) this.#linger = setTimeout(() => this.close(), LINGER_MS).unref();
+    if (this.#holders > 0 || this.#isOver) return;
+    this.#linger = setTimeout(() => this.close(), LINGER_MS).unref();
+    this.#onLeft();
   }
 
   close(): void {

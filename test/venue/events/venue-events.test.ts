@@ -81,6 +81,36 @@ test("a reader that could not be opened holds nothing: neither a place of its ca
   }
 });
 
+test("places are watched on without readers, the last 256 of them, however many there were", () => {
+  jest.useFakeTimers();
+  try {
+    const observed = new Set<string>();
+    const observe = ({ path: [name = ""] }: ObservedPlace) => {
+      observed.add(name);
+      return { ready: undefined, isComplete: true, isPolled: false, close: () => void observed.delete(name) };
+    };
+    const feed = new RootFeed(new EventLog(), "docs", systemClock, () => false);
+    const cover = (name: string) => feed.cover({ path: [name], recursive: false }, { backend: { observe } });
+    const held = cover("held");
+    for (let index = 0; index < 1000; index += 1) {
+      cover(`${index}`).release();
+      // One that is come back to stays.
+      cover("again").release();
+    }
+    expect(observed.size).toBe(257);
+    expect(["held", "again", "999", "745", "744"].map((name) => observed.has(name))).toEqual([
+      ...[true, true, true, true],
+      false,
+    ]);
+    held.release();
+    expect([observed.size, observed.has("held")]).toEqual([256, true]);
+    jest.advanceTimersByTime(60_000);
+    expect(observed.size).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 test("none is opened once the log has ended", () => {
   const { log, open } = venueOf();
   const reader = open([FILES]);
