@@ -18,6 +18,8 @@ import { Refused, unverified, verifyToken } from "./verify.js";
 
 /** Most tokens that are known, and most callers that are listed; those not used for longest go. */
 const MOST = 4096;
+/** Most known tokens of one caller: who gets many of them takes no place of others, whose streams and tickets end with theirs. */
+const MOST_OF_CALLER = 256;
 
 export interface IssuersOptions {
   readonly venueDid: string;
@@ -142,6 +144,7 @@ export class Issuers {
       const { jti, iat: issuedAt, exp: expiresAt } = claims;
       // A reload meanwhile has other rules.
       if (!this.#isInForce(issuer)) throw new Refused("issuer");
+      this.#makeRoom(did);
       return this.#use(id, { issuer, key: key.text, jti, issuedAt, expiresAt, caller, grants });
     } catch (error) {
       return this.#refusal(error);
@@ -157,6 +160,11 @@ export class Issuers {
     const lastUsed = this.#options.clock.nowMs();
     put(this.#callers, did, { did, issuer: issuer.config.issuer, grants, lastUsed });
     return { caller };
+  }
+
+  #makeRoom(did: string): void {
+    const own = [...this.#known].filter(([, { caller }]) => caller.did === did);
+    for (const [id] of own.slice(0, Math.max(0, own.length + 1 - MOST_OF_CALLER))) this.#known.delete(id);
   }
 
   #touch(id: string, known: KnownToken): void {

@@ -322,6 +322,28 @@ describe("callers of issuers", () => {
     expect(list.entries.map(({ kind }) => kind)).toEqual(["issuer"]);
   });
 
+  test("are known by 256 tokens each: who has more takes no place of others", async () => {
+    await here.open();
+    const { authenticate, rejudge } = here.opened.access;
+    const contextOf = async (claims: Claims) => {
+      const result = await authenticate(`Bearer ${await here.token(claims)}`);
+      if (!("caller" in result)) throw new Error(result.refused);
+      const { did: callerDID, credential, access } = result.caller;
+      return { callerDID, authentication: "issuer", credential, access } as const;
+    };
+    const other = await contextOf({ sub: "bob" });
+    const own = [];
+    for (let jti = 0; jti < 258; jti += 1) {
+      own.push(await contextOf({ jti: `${jti}` }));
+      // It is in use.
+      if (own[1] !== undefined) expect(rejudge(own[1])).toBeDefined();
+    }
+    expect([own[0], own[1], own[2], own[3], own[257], other].map((one) => one && rejudge(one) !== undefined)).toEqual([
+      ...[false, true, false],
+      ...[true, true, true],
+    ]);
+  });
+
   test("mount folders with their token as password", async () => {
     await here.open({}, { webdav: {} });
     const password = Buffer.from(`ann:${await here.token()}`).toString("base64");
