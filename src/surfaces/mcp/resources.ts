@@ -130,11 +130,13 @@ function entryResource(directory: VenuePlace, entry: Entry): object {
   const place = placeOf(directory, entry);
   const { name, type, size, modified, mime } = entry;
   const mimeType = type === "directory" ? DIRECTORY : mime;
+  const time = new Date(modified);
   return {
     ...{ uri: venueUri(place), name, title: `${place.root}:${place.segments.join("/")}` },
     ...(mimeType !== undefined && { mimeType }),
     ...(type === "file" && { size }),
-    annotations: { lastModified: new Date(modified).toISOString() },
+    // File systems take times that no date can hold.
+    ...(!Number.isNaN(time.getTime()) && { annotations: { lastModified: time.toISOString() } }),
   };
 }
 

@@ -3,7 +3,10 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Aborter } from "../../../../src/core/call/scope.js";
 import { parseVenueUri, venueUri } from "../../../../src/core/call/venue-uri.js";
+import type { McpHost } from "../../../../src/surfaces/mcp/host.js";
+import { listResources } from "../../../../src/surfaces/mcp/resources.js";
 import { type McpGround, openMcpGround, WAYS, type Way } from "./ways.js";
 
 const KINDS = ["host", "temp", "drive"] as const;
@@ -237,4 +240,21 @@ test("a URI stands for one place, and is written one way", () => {
     expect(parseVenueUri(venueUri(place))).toEqual(place);
   }
   expect(parseVenueUri("venue://docs/sub/")).toEqual({ root: "docs", segments: ["sub"], isDirectory: true });
+});
+
+test("a file with a time that no date can hold is listed without one, and spoils no list", async () => {
+  const entries = [1e17, 0].map((modified) => ({ name: `${modified}`, type: "file", size: 1, modified }));
+  const outputs: Readonly<Record<string, object>> = {
+    "file:roots": { roots: [{ name: "docs" }] },
+    "file:list": { entries, total: 2, truncated: false, complete: true },
+  };
+  const submit: McpHost["submit"] = ({ operation }) => ({ id: "1", result: Promise.resolve(outputs[operation]) });
+  const by = { host: { submit } as McpHost, era: "modern", signal: new Aborter(), memory: undefined } as const;
+  const { resources } = (await listResources({ ...by, takesBytes: false }, undefined)) as {
+    resources: { uri: string; annotations?: object }[];
+  };
+  expect(resources.slice(1).map(({ uri, annotations }) => [uri, annotations])).toEqual([
+    ["venue://docs/100000000000000000", undefined],
+    ["venue://docs/0", { lastModified: "1970-01-01T00:00:00.000Z" }],
+  ]);
 });
