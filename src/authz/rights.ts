@@ -11,6 +11,8 @@ import type { Grant } from "./grant.js";
 export interface CallerRights {
   /** Whether the caller has an ability on a path. @param segments the name of a root and the path below it */
   allows(segments: readonly string[], ability: Ability): boolean;
+  /** Names of the roots in which the caller holds any grant. */
+  visibleRoots(): readonly string[];
   /** caps ∩ authority, each grant once, at most 20. */
   held(): { readonly grants: readonly Capability[]; readonly truncated: boolean };
   /**
@@ -29,8 +31,9 @@ export function createRights(
   authoriser: Authoriser,
   { authorities, roots }: { authorities: Authorities; roots: readonly string[] },
 ): CallerRights {
-  return {
+  const rights: CallerRights = {
     allows: (segments, ability) => authoriser.allows(segments, ability),
+    visibleRoots: () => roots.filter((name) => authoriser.seesRoot(name)),
     held() {
       const { grants, truncated } = authoriser.held();
       return { grants: grants.map(({ written }) => written), truncated };
@@ -41,14 +44,12 @@ export function createRights(
       // The venue signs for the owner of a drive, whose name is in the grant.
       if (grant.owner !== undefined) return { expiresAt, via: chain };
       if (root !== undefined && (!roots.includes(root) || authoriser.hidesRoot(root))) {
-        throw unknownRoot(
-          root,
-          roots.filter((name) => authoriser.seesRoot(name)),
-        );
+        throw unknownRoot(root, rights.visibleRoots());
       }
       // A chain must start with the root's owner, and the venue's key can sign only for the venue's DID.
       if (authorities.ownerOf(root) !== authorities.venueDid) throw authoriser.refuseOtherOwner(grant);
       return { expiresAt, via: chain };
     },
   };
+  return rights;
 }

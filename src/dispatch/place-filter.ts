@@ -79,6 +79,15 @@ export class PlaceFilter implements Filter<FileChange> {
     return !this.#coverage.holdsSince(position) || this.#lostTop(position);
   }
 
+  get depth(): number {
+    return this.#parts.place.path.length;
+  }
+
+  /** Whether the reader may see the place itself now. */
+  get isSeen(): boolean {
+    return this.#parts.judge()(this.#parts.place.path);
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#coverage.release();

@@ -171,8 +171,10 @@ export interface Filter<Data> {
 /** Reads topics through filters, in the order of their events. */
 export class LogReader<Data> {
   readonly #log: EventLog;
-  readonly #filters: readonly (readonly [name: string, filter: Filter<Data>])[];
+  #filters: readonly (readonly [name: string, filter: Filter<Data>])[];
   readonly #binding: string;
+  /** What is told of new events, with what ends that. */
+  readonly #listeners = new Map<() => void, (() => void)[]>();
 
   /** @param filters by the names of their events @param binding of its cursors; empty: other readers take them too */
   constructor(log: EventLog, filters: readonly (readonly [name: string, filter: Filter<Data>])[], binding = "") {
@@ -183,6 +185,15 @@ export class LogReader<Data> {
 
   get end(): number {
     return this.#log.position;
+  }
+
+  protected add(name: string, filter: Filter<Data>): void {
+    this.#filters = [...this.#filters, [name, filter]];
+    for (const [listener, stops] of this.#listeners) stops.push(filter.topic.listen(listener));
+  }
+
+  protected remove(filter: Filter<Data>): void {
+    this.#filters = this.#filters.filter(([, one]) => one !== filter);
   }
 
   get isOver(): boolean {
@@ -209,7 +220,7 @@ export class LogReader<Data> {
 
   hasLost(position: number): boolean {
     if (position < 0) return true;
-    return this.#filters.some(([, one]) => one.hasLost?.(position) === true || one.topic.hasLost(position));
+    return this.#filters.some(([, one]) => hasLost(one, position));
   }
 
   cursorAt(position: number): string {
@@ -227,11 +238,17 @@ export class LogReader<Data> {
   /** Is told when there is something to read, or the log ends. @returns ends that */
   listen(listener: () => void): () => void {
     const stops = [this.#log.onEnd(listener), ...this.#filters.map(([, { topic }]) => topic.listen(listener))];
+    this.#listeners.set(listener, stops);
     return () => {
+      this.#listeners.delete(listener);
       for (const stop of stops) stop();
     };
   }
 }
+
+/** Whether a reader at a position has missed something that passes a filter. */
+export const hasLost = (filter: Pick<Filter<unknown>, "topic" | "hasLost">, position: number): boolean =>
+  filter.hasLost?.(position) === true || filter.topic.hasLost(position);
 
 function* toldBy<Data>(topic: string, filter: Filter<Data>, after: number): Generator<ToldEvent<Data>, undefined> {
   const tell = filter.judge();

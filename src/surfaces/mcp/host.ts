@@ -50,6 +50,29 @@ export interface Greeting {
   readonly hasResources?: boolean;
 }
 
+/** A client that is told of changes. */
+export interface Hearer {
+  tell(method: string, params: object): void;
+  /** It has not taken yet what it was told: the rest waits. */
+  isBehind(): boolean;
+  /** Whether its credential would be refused now. */
+  isRefused(): boolean;
+}
+
+export type ToldList = "tools" | "resources";
+
+/** Tells a client of changes, until one of both ends that. */
+export interface Listening {
+  readonly isEnded: boolean;
+  readonly ended: Promise<void>;
+  /** Tells of changes of a list from now on. */
+  watch(list: ToldList): void;
+  /** Tells of changes of URIs from the answer on. @throws RequestFault: they are too many */
+  follow(uris: readonly string[]): Promise<void>;
+  unfollow(uri: string): void;
+  end(): void;
+}
+
 /** The part of the venue that the MCP surface uses. */
 export interface McpHost extends Greeting {
   /** The operations offered as tools; unavailable ones are found by name but not listed. */
@@ -58,6 +81,8 @@ export interface McpHost extends Greeting {
   advertised?(tool: OperationMetadata): OperationMetadata | undefined;
   /** Time a tool call waits for its job, in milliseconds; `undefined`: until the job ends by its own deadline. */
   readonly maxWaitMs: number | undefined;
+  /** Absent: nothing changes that could be told. @throws RequestFault: the caller may have no other stream */
+  listen?(hearer: Hearer): Listening;
   /** Takes the user's answer to a question. @returns the approval to repeat the call with */
   answer?(token: string, answer: "allowed" | "denied" | "dismissed", ucans: unknown): string | undefined;
   /** Translates the arguments of a call of a tool. Absent: they are the input. */

@@ -21,6 +21,7 @@ import {
   isRequestId,
   metaOf,
   type Notification,
+  Refusal,
   type Request,
   RequestFault,
 } from "./wire.js";
@@ -39,20 +40,8 @@ interface HttpRequest {
   readonly body?: unknown;
 }
 
-/** Code of a fault of HTTP, not of a message. */
-export const SERVER_ERROR = -32000;
 const HEADER_MISMATCH = -32020;
 const MAX_BATCH = 100;
-
-/** A request that is answered with another status than 400. */
-export class Refusal extends RequestFault {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(SERVER_ERROR, message);
-    this.status = status;
-  }
-}
 
 /** @throws RequestFault */
 export function routeOf({ method, headers, body }: HttpRequest): Route {

@@ -6,17 +6,20 @@ import type { Abortable } from "../../core/call/scope.js";
 import type { MemoryLease } from "../../core/memory.js";
 import { isObject } from "../../core/unknown.js";
 import type { McpHost } from "./host.js";
-import { formsOf, Refusal, type Route, routeOf, SERVER_ERROR } from "./http-route.js";
+import { formsOf, type Route, routeOf } from "./http-route.js";
 import { isServed, Methods } from "./methods.js";
 import {
   INTERNAL_ERROR,
   isRequestId,
+  LISTEN,
   METHOD_NOT_FOUND,
   metaOf,
   type Notification,
+  Refusal,
   type Request,
   RequestFault,
   type RequestId,
+  SERVER_ERROR,
 } from "./wire.js";
 
 /** An authenticated HTTP request to the MCP endpoint. */
@@ -32,9 +35,13 @@ export interface McpRequest {
   hangUp(): Abortable;
   /** Sends what comes before the answer, which makes a stream of the response. */
   note(message: object): void;
+  /** Notes would have to be kept here, since the client takes none. */
+  isBehind(): boolean;
+  /** Whether the credential of the request would be refused now. */
+  isRefused(): boolean;
 }
 
-/** Answer to a request. */
+/** Answer to a request. Status and headers are known once the message is. */
 export interface McpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -81,7 +88,7 @@ interface Parts {
 
 function serveRoute(route: Route, request: McpRequest, { calls, host }: Parts): McpAnswer {
   const { era, requests, notifications, isBatch } = route;
-  const { caller, headers, memory, hangUp, note } = request;
+  const { caller, headers, memory, hangUp, note, isBehind, isRefused } = request;
   // Only revisions of before cancel by a message: since then a client hangs up.
   if (era === "legacy") for (const one of notifications) cancel(calls, caller, one);
   const [first] = requests;
@@ -90,23 +97,38 @@ function serveRoute(route: Route, request: McpRequest, { calls, host }: Parts): 
     const error = { code: METHOD_NOT_FOUND, message: "Method not found" };
     return { status: 404, message: { jsonrpc: "2.0", id: first.id, error } };
   }
-  const isNoted = formsOf(headers.accept).events && requests.some(hasNotes);
+  const takesEvents = formsOf(headers.accept).events;
+  if (first.method === LISTEN && !takesEvents)
+    throw new Refusal(406, "Not Acceptable: Client must accept text/event-stream");
+  const isNoted = takesEvents && requests.some(hasNotes);
+  let refusal: Refusal | undefined;
   const methods = new Methods(host, () => memory);
   const answer = async (one: Request): Promise<object> => {
     const { id } = one;
     const detached = era === "legacy" ? calls.start(caller, id) : undefined;
     const signal = detached?.signal ?? hangUp();
-    const outcome = await methods.outcome(one, { era, signal, note: isNoted ? note : () => {}, ended: detached?.end });
+    const noting = { note: isNoted ? note : () => {}, isBehind, isRefused };
+    const outcome = await methods.outcome(one, { era, signal, ...noting, ended: detached?.end });
     // Other methods start no job, and a call that is refused none either.
     if (one.method !== "tools/call" || "error" in outcome) detached?.end();
-    return "error" in outcome ? { jsonrpc: "2.0", id, ...outcome } : { ...outcome, jsonrpc: "2.0", id };
+    if (!("error" in outcome)) return { ...outcome, jsonrpc: "2.0", id };
+    refusal = outcome.refusal;
+    return { jsonrpc: "2.0", id, error: outcome.error };
   };
   const message = isBatch ? Promise.all(requests.map(answer)) : answer(first);
-  return { status: 200, message, isNoted };
+  return {
+    get status() {
+      return refusal?.status ?? 200;
+    },
+    get headers() {
+      return refusal?.headers ?? {};
+    },
+    ...{ message, isNoted },
+  };
 }
 
 const hasNotes = ({ method, params }: Request): boolean =>
-  method === "subscriptions/listen" || metaOf(params)?.["progressToken"] !== undefined;
+  method === LISTEN || metaOf(params)?.["progressToken"] !== undefined;
 
 function cancel(calls: DetachedCalls, caller: Caller, { method, params }: Notification): void {
   const id = params?.["requestId"];

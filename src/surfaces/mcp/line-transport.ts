@@ -33,6 +33,8 @@ const WEIGHT = 2;
 /** MCP's stdio framing: one JSON-RPC message per line. */
 export class LineTransport {
   onclose?: () => void;
+  /** No more requests come, and those that have come are begun. */
+  onfinish?: () => void;
   onmessage?: (message: Message) => void;
   /** Sees notifications and answers before they are delivered. @returns whether it keeps the message to itself */
   intercept?: ((message: Message) => boolean) | undefined;
@@ -71,6 +73,11 @@ export class LineTransport {
   /** Memory lease of a request and its answer. */
   memoryOf(id: RequestId): MemoryLease | undefined {
     return this.#leases.get(id);
+  }
+
+  /** Whether the client has not taken yet what was written. */
+  get isBehind(): boolean {
+    return this.#writer.isBehind;
   }
 
   start(): void {
@@ -141,6 +148,7 @@ export class LineTransport {
       await Promise.race([letGo, this.closed]);
     }
     await this.#intake.finish();
+    this.onfinish?.();
     if (this.#leases.size > 0) {
       const { promise: allAnswered, resolve } = deferred();
       this.#whenAllAnswered = resolve;

@@ -1,6 +1,5 @@
 // The methods of the protocol, for both eras and every transport. Knows nothing of how messages travel.
 
-import type { Abortable } from "../../core/call/scope.js";
 import { type Awaitable, after } from "../../core/io.js";
 import type { McpHost } from "./host.js";
 import { progressNotes } from "./progress.js";
@@ -16,8 +15,8 @@ import {
   MODERN_REVISIONS,
   revisionOf,
   SERVER_INFO,
-  SUBSCRIPTION_ID,
 } from "./revisions.js";
+import { listen, type Noting, subscribe, unsubscribe } from "./subscriptions.js";
 import { createToolCalls, internalFault, type MemoryOf, type ToolCalls } from "./tool-calls.js";
 import {
   BOOLEAN,
@@ -25,13 +24,14 @@ import {
   type Fields,
   faultIn,
   INVALID_PARAMS,
+  LISTEN,
   METHOD_NOT_FOUND,
   metaOf,
-  type Notification,
   OBJECT,
   objectOf,
   optional,
   type Params,
+  Refusal,
   type Request,
   RequestFault,
   type Shape,
@@ -40,11 +40,8 @@ import {
 } from "./wire.js";
 
 /** Parts of a request that its transport knows. */
-export interface Exchange {
+export interface Exchange extends Noting {
   readonly era: Era;
-  readonly signal: Abortable;
-  /** Sends what belongs to the request before its answer. */
-  note(message: Notification): void;
   /** Capabilities from the handshake of the client; later revisions tell them with each request. */
   readonly capabilities?: unknown;
   /** Asks the user of the client in between, in revisions with a handshake. Absent: the transport cannot. */
@@ -83,6 +80,7 @@ const FILTER = objectOf(
   ["resourceSubscriptions", { type: "array", each: TEXT, isOptional: true }],
 );
 const LIST = optional(objectOf(META, ["cursor", optional(TEXT)]));
+const OF_URI = objectOf(META, ["uri", TEXT]);
 const COMPLETION = objectOf(
   ["ref", objectOf(["type", TEXT])],
   ["argument", objectOf(["name", TEXT], ["value", TEXT])],
@@ -96,7 +94,9 @@ const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ["initialize", { eras: ["legacy"], params: HANDSHAKE, run: initialize }],
   ["ping", { eras: ["legacy"], run: () => ({}) }],
   ["server/discover", { eras: ["modern"], ttlMs: TTL_MS, run: discover }],
-  ["subscriptions/listen", { eras: ["modern"], params: objectOf(["notifications", FILTER]), run: listen }],
+  [LISTEN, { eras: ["modern"], params: objectOf(["notifications", FILTER]), run: listen }],
+  ["resources/subscribe", { eras: ["legacy"], ofResources: true, params: OF_URI, run: subscribe }],
+  ["resources/unsubscribe", { eras: ["legacy"], ofResources: true, params: OF_URI, run: unsubscribe }],
   [
     "tools/list",
     {
@@ -118,7 +118,7 @@ const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   [
     "resources/read",
     {
-      ...{ eras: BOTH, ofResources: true, params: objectOf(META, ["uri", TEXT]), nameField: "uri", ttlMs: 0 },
+      ...{ eras: BOTH, ofResources: true, params: OF_URI, nameField: "uri", ttlMs: 0 },
       run: (request, exchange, by) => readResource(lookingBy(request, exchange, by), request.params?.["uri"] as string),
     },
   ],
@@ -149,8 +149,10 @@ export const isServed = (method: string, era: Era, host: McpHost): boolean => me
 
 export const nameFieldOf = (method: string): string | undefined => METHODS.get(method)?.nameField;
 
-/** Outcome of a request. */
-export type Outcome = { readonly result: object } | { readonly error: ErrorBody };
+/** Outcome of a request. `refusal`: HTTP has a status for it. */
+export type Outcome =
+  | { readonly result: object }
+  | { readonly error: ErrorBody; readonly refusal?: Refusal | undefined };
 
 /** The methods as one host serves them. */
 export class Methods {
@@ -167,7 +169,7 @@ export class Methods {
       return { result: await this.#result(request, exchange) };
     } catch (error) {
       const fault = error instanceof RequestFault ? error : internalFault(this.#by.host, error);
-      return { error: fault.body };
+      return fault instanceof Refusal ? { error: fault.body, refusal: fault } : { error: fault.body };
     }
   }
 
@@ -199,18 +201,18 @@ export class Methods {
   }
 }
 
-function initialize({ params }: Request, _exchange: Exchange, { host }: Served): object {
+function initialize({ params }: Request, { subscriptions }: Exchange, { host }: Served): object {
   const asked = params?.["protocolVersion"];
   return {
     protocolVersion: LEGACY_REVISIONS.includes(asked) ? asked : LEGACY_REVISIONS[0],
-    capabilities: capabilitiesOf(host, false),
+    capabilities: capabilitiesOf(host, subscriptions !== undefined),
     serverInfo: host.serverInfo,
     ...instructionsOf(host),
   };
 }
 
 function discover(_request: Request, _exchange: Exchange, { host }: Served): object {
-  return { supportedVersions: MODERN_REVISIONS, capabilities: capabilitiesOf(host, false), ...instructionsOf(host) };
+  return { supportedVersions: MODERN_REVISIONS, capabilities: capabilitiesOf(host, true), ...instructionsOf(host) };
 }
 
 /** @param isTold whether the client can be told of changes */
@@ -224,21 +226,14 @@ const lookingBy = ({ id }: Request, { era, signal }: Exchange, { host, memoryOf,
   ...{ host, era, signal, memory: memoryOf(id), takesBytes },
 });
 
-/** Nothing of the server changes in a way that it tells of: a subscription ends as it begins. */
-function listen({ id }: Request, { note }: Exchange): object {
-  const _meta = { [SUBSCRIPTION_ID]: id };
-  const params = { notifications: {}, _meta };
-  note({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params });
-  return { _meta };
-}
-
 function callTool(
   { id, params = {} }: Request,
-  { era, signal, note, capabilities = capabilitiesIn(params), ask, ended }: Exchange,
+  { era, signal, note, isBehind = () => false, capabilities = capabilitiesIn(params), ask, ended }: Exchange,
   { tools, host }: Served,
 ): Promise<ToolResult | InputRequired> {
   const { name, arguments: args = {} } = params;
   const request = { id, name: name as string, args: args as Params, signal, ended };
-  const notes = () => progressNotes({ progressToken: metaOf(params)?.["progressToken"], signal, note });
+  const progressToken = metaOf(params)?.["progressToken"];
+  const notes = () => progressNotes({ progressToken, signal, note: (message) => isBehind() || note(message) });
   return callAsking({ request, notes, params, tools, host, client: { era, capabilities, ask } });
 }

@@ -40,7 +40,7 @@ const AS_MISSING: ReadonlySet<string> = new Set([
 
 const isMissing = (error: unknown): boolean => error instanceof FileAdapterError && AS_MISSING.has(error.code);
 
-const missing = (uri: string, era: Era): RequestFault =>
+export const missing = (uri: string, era: Era): RequestFault =>
   new RequestFault(era === "legacy" ? NOT_FOUND_LEGACY : INVALID_PARAMS, "Resource not found", { uri });
 
 /** What is answered in place of the error of a call. */

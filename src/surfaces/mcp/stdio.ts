@@ -2,7 +2,7 @@
 
 import { type Abortable, Aborter } from "../../core/call/scope.js";
 import { askForRoots, type ClientRoots } from "./client-roots.js";
-import type { Greeting, McpHost } from "./host.js";
+import type { Greeting, Listening, McpHost } from "./host.js";
 import { type LineStreams, LineTransport } from "./line-transport.js";
 import { Methods, type Outcome } from "./methods.js";
 import {
@@ -14,7 +14,15 @@ import {
   revisionOf,
   unsupportedRevision,
 } from "./revisions.js";
-import { type Answer, type Message, type Notification, type Request, RequestFault } from "./wire.js";
+import {
+  type Answer,
+  LISTEN,
+  type Message,
+  type Notification,
+  type Request,
+  RequestFault,
+  type RequestId,
+} from "./wire.js";
 
 /** A host that depends on the roots of its client, and so is opened after the handshake. */
 export interface HostAfterRoots {
@@ -37,6 +45,7 @@ export async function serveMcpStdio(given: McpHost | HostAfterRoots, streams: Li
   const connection = new Connection("open" in given ? greeter(given.greeting) : given, transport);
   let opening: Promise<void> | undefined;
   transport.onclose = () => connection.abort();
+  transport.onfinish = () => connection.endStreams();
   transport.onmessage = (first) => {
     transport.onmessage = (message) => connection.receive(message);
     if (!("open" in given)) return connection.receive(first);
@@ -97,7 +106,11 @@ interface Question {
 class Connection {
   readonly #transport: LineTransport;
   #methods: Methods;
+  #host: McpHost;
+  /** Tells a client of revisions with a handshake of the URIs that it has subscribed to. */
+  #listening: Listening | undefined;
   readonly #running = new Map<unknown, Aborter>();
+  readonly #streams = new Set<Aborter>();
   readonly #questions = new Map<unknown, Question>();
   #nextQuestion = 0;
   /** Absent: no request has told it yet. */
@@ -107,11 +120,13 @@ class Connection {
   constructor(host: McpHost, transport: LineTransport) {
     this.#transport = transport;
     this.#methods = this.#methodsOf(host);
+    this.#host = host;
   }
 
   /** From now on another host serves. */
   serve(host: McpHost): void {
     this.#methods = this.#methodsOf(host);
+    this.#host = host;
   }
 
   #methodsOf(host: McpHost): Methods {
@@ -127,6 +142,13 @@ class Connection {
   /** The client is gone. */
   abort(): void {
     for (const aborter of this.#running.values()) aborter.abort();
+    this.#listening?.end();
+  }
+
+  /** The client asks for nothing more, and so waits for no news. */
+  endStreams(): void {
+    for (const aborter of this.#streams) aborter.abort();
+    this.#listening?.end();
   }
 
   #notice({ method, params }: Notification): void {
@@ -135,13 +157,22 @@ class Connection {
   }
 
   async #serve(request: Request): Promise<void> {
-    const { id } = request;
+    const { id, method } = request;
     const signal = new Aborter();
     this.#running.set(id, signal);
+    if (method === LISTEN) this.#streams.add(signal);
     const outcome = await this.#outcome(request, signal);
+    this.#streams.delete(signal);
     if (this.#running.get(id) === signal) this.#running.delete(id);
-    if (signal.aborted) this.#transport.forget(id);
-    else await this.#transport.send({ jsonrpc: "2.0", id, ...outcome });
+    if (signal.aborted) return this.#transport.forget(id);
+    if ("error" in outcome) return this.#transport.send({ jsonrpc: "2.0", id, error: outcome.error });
+    await this.#transport.send({ jsonrpc: "2.0", id, result: outcome.result });
+    if (method === LISTEN) this.#cancel(id, "Nothing more is told");
+  }
+
+  #cancel(requestId: RequestId, reason: string): void {
+    const params = { requestId, reason };
+    void this.#transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params });
   }
 
   async #outcome(request: Request, signal: Abortable): Promise<Outcome> {
@@ -153,11 +184,29 @@ class Connection {
       throw error;
     }
     const note = (message: Notification): void => void this.#transport.send(message);
-    if (era === "modern") return this.#methods.outcome(request, { era, signal, note });
+    const isBehind = (): boolean => this.#transport.isBehind;
+    if (era === "modern") return this.#methods.outcome(request, { era, signal, note, isBehind });
     if (request.method === "initialize") this.#capabilities = request.params?.["capabilities"] ?? {};
     const ask = (form: object) => this.#ask(form, signal);
-    return this.#methods.outcome(request, { era, signal, note, ask, capabilities: this.#capabilities ?? {} });
+    const { subscriptions } = this;
+    const capabilities = this.#capabilities ?? {};
+    return this.#methods.outcome(request, { era, signal, note, isBehind, ask, capabilities, subscriptions });
   }
+
+  /** The URIs that a client of revisions with a handshake has subscribed to. */
+  readonly subscriptions = {
+    follow: async (uris: readonly string[]): Promise<void> => {
+      if (this.#listening === undefined || this.#listening.isEnded) {
+        this.#listening = this.#host.listen?.({
+          tell: (method, params) => void this.#transport.send({ jsonrpc: "2.0", method, params: { ...params } }),
+          isBehind: () => this.#transport.isBehind,
+          isRefused: () => false,
+        });
+      }
+      await this.#listening?.follow(uris);
+    },
+    unfollow: (uri: string): void => this.#listening?.unfollow(uri),
+  };
 
   /** @throws RequestFault: of neither era, or of the other one */
   #eraOf(request: Request): Era {
@@ -185,8 +234,7 @@ class Connection {
     let giveUp = (_reason: string): void => {};
     const answer = new Promise<Answer>((settle, reject) => {
       giveUp = (reason) => {
-        const params = { requestId: id, reason };
-        void this.#transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+        this.#cancel(id, reason);
         reject(new Error(reason));
       };
       const timer = setTimeout(() => giveUp("Request timed out"), ANSWER_MS);

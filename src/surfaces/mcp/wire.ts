@@ -48,6 +48,9 @@ export interface ToolResult {
   readonly _meta?: Params;
 }
 
+/** The method whose answer comes when nothing more is told. */
+export const LISTEN = "subscriptions/listen";
+
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
@@ -70,6 +73,26 @@ export class RequestFault extends Error {
     const { code, message, data } = this;
     return data === undefined ? { code, message } : { code, message, data };
   }
+}
+
+/** Code of a fault of HTTP, not of a message. */
+export const SERVER_ERROR = -32000;
+
+/** A request that HTTP answers with a status of its own. */
+export class Refusal extends RequestFault {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, { code = SERVER_ERROR, headers = {} }: RefusalDetails = {}) {
+    super(code, message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+interface RefusalDetails {
+  readonly code?: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Ids that can be answered: others would be lost in JSON, or match nothing. */

@@ -1,5 +1,6 @@
 // The venue's side of MCP: which operations are offered as tools, and how tool calls become jobs.
 
+import { hash } from "node:crypto";
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { attribute } from "../../core/call/attribute.js";
@@ -15,6 +16,8 @@ import { advertisedTool } from "../../surfaces/mcp/offer/advertised-tool.js";
 import { EVERYDAY, instructions } from "../../surfaces/mcp/offer/everyday.js";
 import { toolInput } from "../../surfaces/mcp/offer/tool-input.js";
 import type { Approvals } from "../approvals/approvals.js";
+import { type Changes, LogListening } from "../events/listening.js";
+import type { FollowedEvents } from "../events/venue-events.js";
 import type { VenueHost } from "../venue.js";
 import type { HostedOperation } from "./catalogue.js";
 import { hasResources, serverInfo } from "./mcp-greeting.js";
@@ -30,6 +33,9 @@ export interface McpParts {
   readonly resolveAsset: ResolveAsset;
   readonly nameCaller: NameCaller;
   readonly logInternal: (error: unknown, requestId: string) => void;
+  readonly events: FollowedEvents;
+  /** Judges a caller anew; `undefined`: it would be refused now. */
+  readonly rejudge: (context: SurfaceContext) => SurfaceContext | undefined;
   /** Absent: no root asks anybody. */
   readonly approvals?: Pick<Approvals, "answer"> | undefined;
 }
@@ -63,6 +69,11 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
     asksUsers: parts.approvals !== undefined && asksUsers(parts, isLocal),
     answer: (token, answer, ucans) =>
       parts.approvals?.answer(token, answer, "did" in who ? attribute(who, ucans, parts.nameCaller).context : who),
+    listen: (hearer) =>
+      new LogListening(
+        changesFor(parts, who, () => (profile === undefined ? offerOfAll(parts) : offer)),
+        hearer,
+      ),
     hasResources: profile === undefined && hasResources(mcp),
     submit(call, signal) {
       const { operation, input, ucans, memory, takesBytes, report, onQuestion, approval } = call;
@@ -81,18 +92,52 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
   };
 }
 
+/** Who calls, without tokens in the call. */
+function callerOf({ host, nameCaller }: McpParts, who: Caller | SurfaceContext) {
+  if ("did" in who) return { caller: who, context: attribute(who, undefined, nameCaller).context };
+  const { callerDID, authentication = "local-token" } = who;
+  const caller: Caller = { did: callerDID ?? host.did, authentication, isOperator: callerDID === undefined };
+  return { caller, context: who };
+}
+
 /** Looks at a resource, without a record: its id is told to nobody. */
 function look(
-  { host, resolveAsset, nameCaller }: McpParts,
+  parts: McpParts,
   who: Caller | SurfaceContext,
   { operation, input, memory, takesBytes, resource: terms, budget }: ToolCall & { readonly budget: ReadBudget },
   signal: Abortable,
 ): StartedJob {
-  const { did, context: caller } =
-    "did" in who ? attribute(who, undefined, nameCaller) : { did: who.callerDID ?? host.did, context: who };
+  const { host, resolveAsset } = parts;
+  const { caller, context: own } = callerOf(parts, who);
   const asStored = { budget: { ...budget, asStored: true }, exactPaths: true, terms } as const;
-  const context = { surface: "mcp", resolveAsset, memory, takesBytes, ...asStored, ...caller };
-  return host.run({ operation, input, caller: did, context, signal });
+  const context = { surface: "mcp", resolveAsset, memory, takesBytes, ...asStored, ...own };
+  return host.run({ operation, input, caller: caller.did, context, signal });
+}
+
+/** What a caller is told of. @param offer as it is now */
+function changesFor(
+  parts: McpParts,
+  who: Caller | SurfaceContext,
+  offer: () => Pick<Offer, "tools" | "advertised">,
+): Changes {
+  const { events, files, rejudge } = parts;
+  return {
+    open() {
+      const { caller, context } = callerOf(parts, who);
+      return events.open([{ name: "offer", kind: "offer" }], caller, context);
+    },
+    shown: {
+      tools() {
+        const { tools, advertised } = offer();
+        const listed = tools.filter((tool) => tool.unavailable?.() === undefined);
+        return hash("sha256", JSON.stringify(listed.map((tool) => advertised?.(tool) ?? tool)));
+      },
+      resources() {
+        const now = rejudge(callerOf(parts, who).context);
+        return JSON.stringify(now === undefined ? [] : files.rights("file:roots", now).visibleRoots());
+      },
+    },
+  };
 }
 
 const asksUsers = ({ files }: McpParts, isLocal: boolean): boolean =>

@@ -3,6 +3,7 @@
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuditSink } from "../../audit/record.js";
 import type { Caller } from "../../core/call/caller.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type {
   EventReader,
@@ -14,7 +15,8 @@ import type {
 } from "../../core/ports/changes/events.js";
 import { Holds, settleWithin } from "../../core/turns.js";
 import type { PlaceFilter } from "../../dispatch/place-filter.js";
-import { type EventLog, type Filter, LogReader } from "../../feed/event-log.js";
+import type { WatchInput } from "../../dispatch/watches.js";
+import { type EventLog, type Filter, hasLost, LogReader } from "../../feed/event-log.js";
 import type { Access } from "../identity/access.js";
 import { accessDid } from "../identity/access-entry.js";
 import type { VenueHostOptions } from "../venue.js";
@@ -54,6 +56,27 @@ export const jobEvents =
     log.publish("job", { data, audience });
   };
 
+/** A place that is followed, without what lies deeper than right in it. */
+interface FollowedPlace extends WatchInput {
+  readonly name: string;
+}
+
+/** A reader whose places come and go. */
+export interface FollowingReader extends EventReader {
+  /** Reads of another place too. @returns once changes by others are seen, or after a second */
+  follow(place: FollowedPlace): Promise<void>;
+  unfollow(name: string): void;
+  /** How deep in its root such a place lies, behind links. */
+  depthOf(name: string): number;
+  /** Whether events of such a place were missed, where the caller may see its place now. */
+  hasLostOf(name: string, position: number): boolean;
+}
+
+/** The events of a venue, by readers whose places come and go. */
+export interface FollowedEvents extends VenueEvents {
+  open(...args: Parameters<VenueEvents["open"]>): FollowingReader | undefined;
+}
+
 export interface VenueEventsParts {
   readonly servesAnonymous: boolean;
   readonly files: Pick<HostedFileAdapter, "watchPlace">;
@@ -61,14 +84,14 @@ export interface VenueEventsParts {
   readonly rejudge: (context: SurfaceContext) => SurfaceContext | undefined;
 }
 
-export function createVenueEvents(log: EventLog, parts: VenueEventsParts): VenueEvents {
+export function createVenueEvents(log: EventLog, parts: VenueEventsParts): FollowedEvents {
   const holds = new Holds(MAX_PER_CALLER);
   return {
     servesAnonymous: parts.servesAnonymous,
     open(topics, caller, context) {
       const leave = log.isEnded ? undefined : holds.take(caller.did);
       if (leave === undefined) return undefined;
-      const reader = { ...parts, log, caller, context, places: [], leave };
+      const reader = { ...parts, log, caller, context, places: new Map(), leave };
       try {
         return new CallerReader(topics, reader);
       } catch (error) {
@@ -83,18 +106,26 @@ interface ReaderParts extends VenueEventsParts {
   readonly log: EventLog;
   readonly caller: Caller;
   readonly context: SurfaceContext;
-  /** Takes those that it opens. */
-  readonly places: PlaceFilter[];
+  /** Takes those that it opens, by their topics. */
+  readonly places: Map<string, PlaceFilter>;
   /** Lets another reader of the caller open. */
   readonly leave: () => void;
 }
 
 function end({ places, leave }: ReaderParts): void {
-  for (const place of places.splice(0)) place.close();
+  for (const place of places.values()) place.close();
+  places.clear();
   leave();
 }
 
-class CallerReader extends LogReader<JsonObject> implements EventReader {
+/** Neither a root that is unknown nor one without rights tells anything, not even that. */
+function openPlace(followed: FollowedPlace, { files, context, places }: ReaderParts): PlaceFilter | undefined {
+  const place = files.watchPlace(followed, context);
+  if (place !== undefined) places.set(followed.name, place);
+  return place;
+}
+
+class CallerReader extends LogReader<JsonObject> implements FollowingReader {
   readonly ready: Promise<void>;
   readonly sight: string;
   readonly #parts: ReaderParts;
@@ -104,16 +135,43 @@ class CallerReader extends LogReader<JsonObject> implements EventReader {
     const { log, caller, context, places } = parts;
     const filters = topics.flatMap((topic): [string, Filter<JsonObject>][] => {
       if (topic.kind !== "files") return [[topic.name, topicFilter(topic.kind, parts)]];
-      const place = parts.files.watchPlace(topic, context);
-      // Neither a root that is unknown nor one without rights tells anything, not even that.
-      if (place === undefined) return [];
-      places.push(place);
-      return [[topic.name, place]];
+      const place = openPlace(topic, parts);
+      return place === undefined ? [] : [[topic.name, place]];
     });
     super(log, filters);
     this.#parts = parts;
     this.sight = JSON.stringify([caller, context, filters.map(([name, { topic }]) => [name, topic.key])]);
-    this.ready = settleWithin(Promise.all(places.map((place) => place.ready())), READY_MS);
+    this.ready = settleWithin(Promise.all([...places.values()].map((place) => place.ready())), READY_MS);
+  }
+
+  async follow(followed: FollowedPlace): Promise<void> {
+    let place: PlaceFilter | undefined;
+    try {
+      place = openPlace({ recursive: false, ...followed }, this.#parts);
+    } catch (error) {
+      // A path that is none: nothing happens there.
+      if (!(error instanceof FileAdapterError)) throw error;
+    }
+    if (place === undefined) return;
+    this.add(followed.name, place);
+    await settleWithin(place.ready(), READY_MS);
+  }
+
+  unfollow(name: string): void {
+    const place = this.#parts.places.get(name);
+    if (place === undefined) return;
+    this.remove(place);
+    this.#parts.places.delete(name);
+    place.close();
+  }
+
+  depthOf(name: string): number {
+    return this.#parts.places.get(name)?.depth ?? 0;
+  }
+
+  hasLostOf(name: string, position: number): boolean {
+    const place = this.#parts.places.get(name);
+    return place !== undefined && hasLost(place, position) && place.isSeen;
   }
 
   override get isOver(): boolean {
@@ -149,6 +207,7 @@ function sightOf(
   context: SurfaceContext,
 ): (event: VenueEvent) => boolean {
   const isOwn = ({ audience }: VenueEvent): boolean => audience.includes(narrowedTo);
+  if (topic === "offer") return () => true;
   if (topic === "approval") return (event) => event.maySee?.(context) ?? isOwn(event);
   return isOperator ? () => true : isOwn;
 }

@@ -9,6 +9,7 @@ import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { contextOf } from "../../core/call/attribute.js";
 import { systemClock } from "../../core/clock.js";
 import { later } from "../../core/later.js";
+import type { VenueEvent } from "../../core/ports/changes/events.js";
 import type { Log } from "../../core/ports/log.js";
 import { fieldsOf, isObject } from "../../core/unknown.js";
 import { EventLog } from "../../feed/event-log.js";
@@ -87,7 +88,13 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
 
   let locks: DavLocks | undefined;
   const { nameCaller } = access;
-  const ofMcp = { files: adapter, resolveAsset: assets.resolve, nameCaller, approvals, logInternal };
+  const readers = createVenueEvents(events, {
+    ...{ servesAnonymous: isLoopbackListener(config), files: adapter, rejudge },
+  });
+  const ofMcp = {
+    ...{ files: adapter, resolveAsset: assets.resolve, nameCaller, approvals, logInternal },
+    ...{ events: readers, rejudge },
+  };
   host = keep(
     createVenueHost({
       ...{ name: config.name, did: access.did, log, logInternal, adapters: [adapter], assets },
@@ -95,7 +102,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
       authorizationServers: () => access.issuers?.urls ?? [],
       stillHolds: (caller) => rejudge(contextOf(caller)) !== undefined,
       files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
-      events: createVenueEvents(events, { servesAnonymous: isLoopbackListener(config), files: adapter, rejudge }),
+      events: readers,
       onJob: jobEvents(events),
       login: createLogin(access),
       overview: () => overviewOf(adapter, access),
@@ -167,6 +174,7 @@ function venueOf(parts: Parts): OpenVenue {
           setTokens();
           config = merged;
           await change.commit();
+          events.publish("offer", OFFER_CHANGED);
           return unappliedKeys(merged, next);
         },
         discard: () => change.discard(),
@@ -197,6 +205,9 @@ async function openMcp(parts: McpParts, log: Log): Promise<McpEndpoint> {
   const { createMcpEndpoint } = await loadMcp();
   return createMcpEndpoint((caller) => createMcpHost(parts, caller), mcpReports(log, parts.logInternal));
 }
+
+/** Readers compare for themselves. */
+const OFFER_CHANGED: VenueEvent = { data: {}, audience: [] };
 
 const namesDrives = ({ drives, file }: VenueConfig): boolean =>
   drives.store !== undefined || Object.values(file.roots).some(({ kind }) => kind === "dlfs");

@@ -165,6 +165,7 @@ describe("a call of the venue's own operations", () => {
 
   function adapters(audit: AuditRecord[], held: () => never | { grants: []; truncated: false }) {
     const rights = () => ({
+      visibleRoots: () => [],
       allows: () => false,
       held,
       delegable: () => ({ expiresAt: null, via: [] }),

@@ -3,8 +3,8 @@
 import type { Caller } from "../../call/caller.js";
 import type { JsonObject, SurfaceContext } from "../adapter.js";
 
-/** Topics besides the files of each root. */
-export type VenueTopic = "audit" | "job" | "auth" | "approval";
+/** Topics besides the files of each root. `offer`: roots, rights or operations may be others now. */
+export type VenueTopic = "audit" | "job" | "auth" | "approval" | "offer";
 
 /** An event of such a topic. */
 export interface VenueEvent {

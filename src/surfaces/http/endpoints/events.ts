@@ -3,7 +3,6 @@
 import type { FastifyReply } from "fastify";
 import { attribute } from "../../../core/call/attribute.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
-import { isPending } from "../../../core/io.js";
 import type { EventTopic, VenueEvents } from "../../../core/ports/changes/events.js";
 import { fieldsOf } from "../../../core/unknown.js";
 import type { HttpHost } from "../host.js";
@@ -16,7 +15,7 @@ import {
   TEXT,
 } from "../openapi/endpoint.js";
 import { EVENT_HEADERS } from "../plumbing/answer.js";
-import { beginStream } from "../plumbing/connection.js";
+import { beginStream, countStream, refusalOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { authenticationRequired, badRequest, echo, tooManyRequests } from "../plumbing/http-error.js";
 import { EventStreams } from "./event-streams.js";
@@ -63,23 +62,15 @@ async function getVenueEvents(
   const reader = openOrRefuse(() => events.open(topics, caller, context));
   if (reader === undefined) throw tooManyRequests(RETRY_MS);
   const { raw } = reply;
+  countStream(host, raw);
   if (raw.destroyed) reader.close();
-  else {
-    host.streams.open++;
-    raw.once("close", () => {
-      host.streams.open--;
-      reader.close();
-    });
-  }
+  else raw.once("close", () => reader.close());
   beginStream(reply, EVENT_HEADERS);
   raw.flushHeaders();
   await reader.ready;
   if (raw.destroyed) return reply;
   const { authorization } = request.headers;
-  const isRefused = () => {
-    const result = authorization === undefined ? { caller } : host.authenticate(authorization);
-    return !isPending(result) && !("caller" in result);
-  };
+  const isRefused = refusalOf(host, exchange);
   const sight = JSON.stringify([authorization ?? null, reader.sight]);
   const lastId = request.headers["last-event-id"];
   streams.begin({ raw, reader, isRefused, sight }, lastId === undefined ? undefined : String(lastId));

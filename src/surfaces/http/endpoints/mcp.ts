@@ -3,13 +3,14 @@
 import type { FastifyReply } from "fastify";
 import { fieldsOf } from "../../../core/unknown.js";
 import type { McpAnswer, McpEndpoint } from "../../mcp/http.js";
+import { LISTEN } from "../../mcp/wire.js";
 import { parseJson } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS, EVENT_HEADERS, headersOf, JSON_HEADERS, sendJson } from "../plumbing/answer.js";
 import { scopeChallenge, signInChallenge } from "../plumbing/challenge.js";
-import { abortOnClose } from "../plumbing/connection.js";
+import { abortOnClose, countStream, refusalOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
-import { HttpError } from "../plumbing/http-error.js";
+import { authenticationRequired, HttpError } from "../plumbing/http-error.js";
 
 const PARSE_ERROR = -32700;
 /** Copies counted for each byte of a response: its text is built as a whole, and encoded once more. */
@@ -34,7 +35,16 @@ export async function serveMcp(host: HttpHost, mcp: McpEndpoint, exchange: Excha
   const sending = new Sending(host, exchange);
   const hangUp = () => abortOnClose(reply.raw);
   const note = (message: object): void => sending.note(message);
-  return sending.answer(await mcp.serve({ method, headers: request.headers, caller, memory, body, hangUp, note }));
+  const isBehind = () => reply.raw.writableNeedDrain;
+  const { headers } = request;
+  const isRefused = refusalOf(host, exchange);
+  if (fieldsOf(body)["method"] === LISTEN) {
+    if (caller.authentication === "public" && host.events?.servesAnonymous !== true) throw authenticationRequired();
+    countStream(host, reply.raw);
+    // A reusable connection would delay the closing of the venue.
+    reply.header("connection", "close");
+  }
+  return sending.answer(await mcp.serve({ method, headers, caller, memory, body, hangUp, note, isBehind, isRefused }));
 }
 
 /** The JSON-RPC error for a body that is not JSON; the id is null because it is unknown. */
@@ -62,12 +72,17 @@ class Sending {
     this.#stream(eventOf(message));
   }
 
-  async answer({ status, headers, message, isNoted }: McpAnswer): Promise<FastifyReply> {
+  async answer(answer: McpAnswer): Promise<FastifyReply> {
     const { request, reply } = this.#exchange;
-    if (headers !== undefined) reply.headers(headers);
-    if (message === undefined) return reply.code(status).headers(COMMON_HEADERS).send();
+    const { message, isNoted } = answer;
+    if (message === undefined) {
+      return reply
+        .code(answer.status)
+        .headers({ ...answer.headers, ...COMMON_HEADERS })
+        .send();
+    }
     const timer = isNoted
-      ? setInterval(() => this.#stream(": keepalive\n\n"), COMMENT_MS)
+      ? setInterval(() => this.#beat(), COMMENT_MS)
       : setTimeout(() => this.#begin(JSON_HEADERS), HEAD_MS);
     try {
       const said = await message;
@@ -77,7 +92,7 @@ class Sending {
         sendJson(reply, refused.status, JSON.stringify(said));
       } else if (this.#isStream) this.#end([said].flat().map(eventOf).join(""));
       else if (reply.sent) this.#end(JSON.stringify(said));
-      else sendJson(reply, status, JSON.stringify(said));
+      else sendJson(reply.headers(answer.headers ?? {}), answer.status, JSON.stringify(said));
     } catch (error) {
       if (!reply.sent) throw error;
       // The head has promised an answer: a connection that breaks off tells that there is none.
@@ -103,14 +118,18 @@ class Sending {
     return undefined;
   }
 
-  /** Data that the client does not read is dropped. */
+  /** A client that does not read needs no sign of life. */
+  #beat(): void {
+    if (!this.#exchange.reply.raw.writableNeedDrain) this.#stream(": keepalive\n\n");
+  }
+
   #stream(text: string): void {
     const { reply } = this.#exchange;
     if (!reply.sent) {
       this.#isStream = true;
       this.#begin(EVENT_HEADERS);
     }
-    if (!reply.raw.destroyed && !reply.raw.writableNeedDrain) reply.raw.write(text);
+    if (!reply.raw.destroyed) reply.raw.write(text);
   }
 
   /** Sends the head. */

@@ -3,6 +3,9 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { type Abortable, Aborter, type Cancellation } from "../../../core/call/scope.js";
+import { isPending } from "../../../core/io.js";
+import type { HttpHost } from "../host.js";
+import type { Exchange } from "./exchange.js";
 
 /** Notices that the client disconnects before it has the response. */
 export class HangUp implements Cancellation {
@@ -56,4 +59,22 @@ export function beginStream(reply: FastifyReply, headers: Readonly<Record<string
     if (value !== undefined) raw.setHeader(name, value);
   }
   raw.writeHead(200);
+}
+
+/** Tells whether the credential of a request would be refused now. */
+export function refusalOf(host: Pick<HttpHost, "authenticate">, { request, caller }: Exchange): () => boolean {
+  const { authorization } = request.headers;
+  return () => {
+    const result = authorization === undefined ? { caller } : host.authenticate(authorization);
+    return !isPending(result) && !("caller" in result);
+  };
+}
+
+/** Counts a stream until its connection ends. */
+export function countStream({ streams }: Pick<HttpHost, "streams">, raw: ServerResponse): void {
+  if (raw.destroyed) return;
+  streams.open++;
+  raw.once("close", () => {
+    streams.open--;
+  });
 }

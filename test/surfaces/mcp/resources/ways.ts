@@ -37,6 +37,8 @@ export interface McpGround {
   readonly home: string;
   readonly venue: OpenVenue;
   readonly url: string;
+  /** The configuration without its files. */
+  readonly given: object;
   /** @param bearer of HTTP; default: the operator's, who is asked for on stdio too */
   way(name: WayName, bearer?: string): Way;
   close(): Promise<void>;
@@ -53,22 +55,15 @@ export async function openMcpGround(
 ): Promise<McpGround> {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-test-")));
   const { roots, ...others } = more;
-  const config = parseConfig(
-    {
-      port: 0,
-      seed: SEED.toString("hex"),
-      stateDir: join(home, "state"),
-      file: { roots: roots(home) },
-      ...others,
-    } as VenueConfigInput,
-    { baseDir: home, isGrant: () => true },
-  );
+  const given = { port: 0, seed: SEED.toString("hex"), stateDir: join(home, "state"), ...others };
+  const all = { ...given, file: { roots: roots(home) } } as VenueConfigInput;
+  const config = parseConfig(all, { baseDir: home, isGrant: () => true });
   const caller = { key: signingKeyFromSeed(SEED), proofs: [] };
   const venue = await openVenue(config, { listens: true, env: {}, log: silentLog, caller });
   const { url } = await venue.host.listen();
   const open: Way[] = [];
   return {
-    ...{ home, venue, url },
+    ...{ home, venue, url, given },
     way(name, bearer = venue.access.localToken ?? "") {
       const era = name.startsWith("modern") ? "modern" : "legacy";
       const way = name.endsWith("HTTP") ? overHttp(url, era, bearer) : overStdio(venue, era);

@@ -33,7 +33,16 @@ async function send(body: unknown, headers: Record<string, string> = BOTH, host 
     onRefusal: ({ message }) => refusals.push(message),
   });
   const memory = unlimited.lease("");
-  const request = { method: "POST", headers, caller: CALLER, memory, hangUp: () => new Aborter(), note: () => {} };
+  const request = {
+    method: "POST",
+    headers,
+    caller: CALLER,
+    memory,
+    hangUp: () => new Aborter(),
+    note: () => {},
+    isBehind: () => false,
+    isRefused: () => false,
+  };
   const { status } = await endpoint.serve({ ...request, body });
   return { status, faults, refusals };
 }

@@ -148,7 +148,7 @@ const MODERN_METHODS: readonly (readonly [string, object])[] = [
   ["prompts/get", { name: "x" }],
   ["tasks/get", { taskId: "x" }],
   ["subscriptions/listen", { notifications: {} }],
-  ["subscriptions/listen", { notifications: { toolsListChanged: true, resourceSubscriptions: ["x"] } }],
+  ["subscriptions/listen", { notifications: { promptsListChanged: true, resourceSubscriptions: ["x"] } }],
   ["subscriptions/listen", { notifications: { toolsListChanged: 5 } }],
   ["subscriptions/listen", { notifications: { resourceSubscriptions: [5] } }],
   ["subscriptions/listen", { notifications: 5 }],

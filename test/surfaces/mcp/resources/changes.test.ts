@@ -1,0 +1,392 @@
+// Changes: what a client is told of, over both transports; what ends that; and that it tells nothing to who has no rights.
+
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { parseConfig } from "../../../../src/config/load.js";
+import { MODERN_META } from "../modern.js";
+import { httpRequestOf, type McpGround, type Message, openMcpGround, overStdio, type StdioWay } from "./ways.js";
+
+const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
+const UPDATED = "notifications/resources/updated";
+const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
+const ROOTS = { temp: { temp: true }, drive: { dlfs: "work" } };
+const PUBLIC = { public: { enabled: true, caps: [{ with: "file://temp/", can: "crud/read" }] } };
+
+let ground: McpGround;
+const ends: (() => Promise<void>)[] = [];
+beforeEach(async () => {
+  ground = await openMcpGround({
+    ...{ drives: { store: "memory" }, auth: PUBLIC },
+    roots: (home) => {
+      mkdirSync(join(home, "host/sub"), { recursive: true });
+      writeFileSync(join(home, "host/sub/b.txt"), "b");
+      return { host: { path: join(home, "host") }, ...ROOTS };
+    },
+  });
+});
+afterEach(async () => {
+  await Promise.all(ends.splice(0).map((end) => end()));
+  await ground.close();
+});
+
+const caller = () => ({ callerDID: ground.venue.access.did, authentication: "identity" }) as never;
+const invoke = (operation: string, input: object): Promise<unknown> =>
+  ground.venue.adapter.invoke(operation as never, input as never, caller());
+const write = (root: string, path: string, content = String(Math.random())) =>
+  invoke("file:write", { root, path, content, parents: true });
+
+/** A stream of news. */
+interface Stream {
+  readonly status: number;
+  readonly messages: readonly Message[];
+  until(isMeant: (message: Message) => boolean): Promise<Message>;
+  /** Resolves when nothing more comes. */
+  readonly over: Promise<void>;
+  close(): Promise<void>;
+}
+
+const listening = (notifications: object) => ({
+  id: "listen",
+  method: "subscriptions/listen",
+  params: { notifications },
+});
+
+async function listenOverHttp(notifications: object, bearer = ground.venue.access.localToken): Promise<Stream> {
+  const { headers, body } = httpRequestOf("modern", listening(notifications));
+  const closing = new AbortController();
+  const authorization = bearer === "" ? {} : { authorization: `Bearer ${bearer}` };
+  const init = { method: "POST", headers: { ...headers, ...authorization }, body, signal: closing.signal };
+  const response = await fetch(`${ground.url}/mcp`, init);
+  const messages: Message[] = [];
+  const looks = new Set<() => void>();
+  const read = async (): Promise<void> => {
+    let text = "";
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      const events = text.split("\n\n");
+      text = events.pop() ?? "";
+      for (const event of events) {
+        const data = /^data: (.*)$/m.exec(event)?.[1];
+        if (data !== undefined) messages.push(JSON.parse(data));
+      }
+      for (const look of looks) look();
+    }
+    if (text !== "") messages.push(JSON.parse(text));
+  };
+  const over = read().catch(() => {});
+  ends.push(async () => closing.abort());
+  return {
+    status: response.status,
+    messages,
+    until: untilIn(messages, looks),
+    over,
+    close: async () => closing.abort(),
+  };
+}
+
+const untilIn =
+  (messages: readonly Message[], looks: Set<() => void>): Stream["until"] =>
+  (isMeant) =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        const found = messages.find(isMeant);
+        if (found !== undefined) resolve(found);
+      };
+      looks.add(look);
+      look();
+    });
+
+async function listenOverStdio(notifications: object): Promise<Stream> {
+  const way = overStdio(ground.venue, "modern");
+  ends.push(way.close);
+  const { params, ...request } = listening(notifications);
+  way.send({ ...request, params: { ...params, _meta: MODERN_META } });
+  const over = way.until(({ id }) => id === "listen").then(() => {});
+  const close = async () => way.send({ method: "notifications/cancelled", params: { requestId: "listen" } });
+  return { status: 200, messages: way.messages, until: way.until, over, close };
+}
+
+const STREAMS = { HTTP: listenOverHttp, stdio: listenOverStdio };
+const isUpdate = (uri: string) => (message: Message) => message.method === UPDATED && message.params?.["uri"] === uri;
+const isAcknowledged = ({ method }: Message) => method === ACKNOWLEDGED;
+const updatesIn = ({ messages }: Pick<Stream, "messages">): unknown[] =>
+  messages.filter(({ method }) => method === UPDATED).map(({ params }) => params?.["uri"]);
+/** Time in which whatever is to be told is told. */
+const settle = () => sleep(600);
+
+describe.each(Object.entries(STREAMS))("a listener over %s", (transport, listen) => {
+  test.each(["host", "temp", "drive"])(
+    "hears of what comes, changes, moves and goes in a %s root",
+    async (root) => {
+      for (const path of ["there.txt", "sub/b.txt"]) await write(root, path);
+      const uris = ["a.txt", "there.txt", "sub/", "new/deep/c.txt", ""].map((path) => `venue://${root}/${path}`);
+      const [file = "", there = "", folder = "", deep = "", top = ""] = uris;
+      const stream = await listen({ resourceSubscriptions: uris });
+      const acknowledged = await stream.until(isAcknowledged);
+      expect(acknowledged.params).toEqual({
+        notifications: { resourceSubscriptions: uris },
+        _meta: { [SUBSCRIPTION]: "listen" },
+      });
+      const hears = async (change: Promise<unknown>, ...expected: string[]): Promise<void> => {
+        const before = stream.messages.length;
+        await change;
+        const heard = () => new Set(updatesIn({ messages: stream.messages.slice(before) }));
+        for (let tries = 0; tries < 40 && heard().size < expected.length; tries += 1) await sleep(50);
+        await settle();
+        expect(heard()).toEqual(new Set(expected));
+      };
+      await hears(write(root, "a.txt"), file, top);
+      await hears(write(root, "a.txt"), file);
+      await hears(write(root, "sub/x.txt"), folder);
+      await hears(write(root, "sub/x.txt"));
+      await hears(write(root, "new/deep/c.txt"), deep, top);
+      await hears(invoke("file:move", { root, path: "there.txt", to: "sub/there.txt" }), there, folder, top);
+      await hears(invoke("file:delete", { root, path: "new", recursive: true }), deep, top);
+      for (const { params } of stream.messages.filter(({ method }) => method === UPDATED))
+        expect(params).toEqual({ uri: expect.any(String), _meta: { [SUBSCRIPTION]: "listen" } });
+    },
+    30_000,
+  );
+
+  test("hears what others do, and many changes as one", async () => {
+    const uri = "venue://host/sub/b.txt";
+    const stream = await listen({ resourceSubscriptions: [uri] });
+    await stream.until(isAcknowledged);
+    writeFileSync(join(ground.home, "host/sub/b.txt"), "others");
+    await stream.until(isUpdate(uri));
+    await settle();
+    expect(updatesIn(stream)).toEqual([uri]);
+    for (let times = 0; times < 5; times += 1) await write("host", "sub/b.txt");
+    await settle();
+    expect(updatesIn(stream).length).toBeLessThanOrEqual(3);
+  });
+
+  test("is acknowledged what can be told, and nothing else", async () => {
+    const uris = ["venue://host/none", "venue://none/a", "venue://host/.venue-files/x", "venue://host/"];
+    const stream = await listen({
+      ...{ promptsListChanged: true, toolsListChanged: true, resourcesListChanged: true },
+      resourceSubscriptions: [...uris, "venue://host/../a", "file:///etc/passwd", "venue://host/?a", "venue://host/"],
+    });
+    const { params } = await stream.until(isAcknowledged);
+    expect(params?.["notifications"]).toEqual({
+      ...{ toolsListChanged: true, resourcesListChanged: true, resourceSubscriptions: uris },
+    });
+  });
+
+  test.each([
+    ["nothing", {}],
+    ["prompts", { promptsListChanged: true }],
+    ["no URI that is one", { resourceSubscriptions: ["venue://host/?"] }],
+  ])("ends at once where it asks for %s", async (_, wanted) => {
+    const stream = await listen(wanted);
+    await stream.over;
+    expect(stream.messages[0]).toMatchObject({ method: ACKNOWLEDGED, params: { notifications: {} } });
+    expect(stream.messages[1]).toMatchObject({ id: "listen", result: { _meta: { [SUBSCRIPTION]: "listen" } } });
+  });
+
+  test("is refused more than 256 URIs", async () => {
+    const stream = await listen({
+      resourceSubscriptions: Array.from({ length: 257 }, (_, index) => `venue://host/${index}`),
+    });
+    await stream.over;
+    expect(stream.messages).toEqual([expect.objectContaining({ error: expect.objectContaining({ code: -32602 }) })]);
+  });
+
+  test("is told of other roots and other tools after a reload, and of each URI", async () => {
+    const uri = "venue://host/sub/b.txt";
+    const all = { toolsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [uri] };
+    const [stream, ofTools] = [await listen(all), await listen({ toolsListChanged: true })];
+    for (const one of [stream, ofTools]) await one.until(isAcknowledged);
+    const reload = async (roots: object) => {
+      const file = { roots: { host: { path: join(ground.home, "host") }, ...roots } };
+      const next = parseConfig({ ...ground.given, file } as never, { baseDir: ground.home, isGrant: () => true });
+      await ground.venue.prepareReload(next).commit();
+    };
+    await reload({ ...ROOTS, more: { temp: true } });
+    await stream.until(({ method }) => method === "notifications/resources/list_changed");
+    await stream.until(isUpdate(uri));
+    await settle();
+    expect(stream.messages.map(({ method }) => method)).not.toContain("notifications/tools/list_changed");
+    // With one root calls need not name it: the tools are others.
+    await reload({});
+    await stream.until(({ method }) => method === "notifications/tools/list_changed");
+    await ofTools.until(({ method }) => method === "notifications/tools/list_changed");
+    expect(updatesIn(ofTools)).toEqual([]);
+    // And still hears.
+    const before = stream.messages.length;
+    writeFileSync(join(ground.home, "host/sub/b.txt"), "after");
+    for (let tries = 0; tries < 60 && updatesIn({ messages: stream.messages.slice(before) }).length === 0; tries += 1)
+      await sleep(50);
+    expect(updatesIn({ messages: stream.messages.slice(before) })).toContain(uri);
+  }, 20_000);
+
+  test("hears nothing more once it has had enough", async () => {
+    const uri = "venue://temp/a.txt";
+    const stream = await listen({ resourceSubscriptions: [uri] });
+    await stream.until(isAcknowledged);
+    await stream.close();
+    await sleep(100);
+    await write("temp", "a.txt");
+    await settle();
+    expect(updatesIn(stream)).toEqual([]);
+    if (transport === "stdio") expect(stream.messages.some(({ id }) => id === "listen")).toBe(false);
+  });
+
+  test("is answered when the venue closes", async () => {
+    const stream = await listen({ resourceSubscriptions: ["venue://temp/a.txt"] });
+    await stream.until(isAcknowledged);
+    const closing = ground.venue.close();
+    const { result } = await stream.until(({ id }) => id === "listen");
+    expect(result._meta[SUBSCRIPTION]).toBe("listen");
+    if (transport === "stdio")
+      await stream.until(
+        ({ method, params }) => method === "notifications/cancelled" && params?.["requestId"] === "listen",
+      );
+    await closing;
+  });
+});
+
+describe("rights", () => {
+  const issue = async (caps: object[]) =>
+    (await ground.venue.host.catalogue
+      .named("auth:issue")
+      ?.adapter.invoke("auth:issue", { label: "agent", caps, lifetimeSeconds: 3600 }, caller())) as {
+      readonly token: string;
+      readonly id: string;
+    };
+  const revoke = (id: string) =>
+    ground.venue.host.catalogue.named("auth:revoke")?.adapter.invoke("auth:revoke", { id }, caller());
+
+  test("are judged at each delivery: others hear nothing, and learn nothing", async () => {
+    const { token } = await issue([{ with: "file://host/sub/", can: "crud/read" }]);
+    const uris = [
+      "venue://host/sub/b.txt",
+      "venue://host/a.txt",
+      "venue://drive/a.txt",
+      "venue://none/x",
+      "venue://host/",
+    ];
+    const stream = await listenOverHttp({ resourceSubscriptions: uris }, token);
+    const { params } = await stream.until(isAcknowledged);
+    expect(params?.["notifications"]).toEqual({ resourceSubscriptions: uris });
+    for (const [root, path] of [
+      ["host", "a.txt"],
+      ["drive", "a.txt"],
+      ["host", "sub/b.txt"],
+    ] as const)
+      await write(root, path);
+    await stream.until(isUpdate("venue://host/sub/b.txt"));
+    rmSync(join(ground.home, "host/a.txt"));
+    await settle();
+    expect(new Set(updatesIn(stream))).toEqual(new Set(["venue://host/sub/b.txt"]));
+  });
+
+  test("that are withdrawn end a stream within two seconds, and nothing comes after", async () => {
+    const { token, id } = await issue([{ with: "file://host/", can: "crud/read" }]);
+    const uri = "venue://host/a.txt";
+    const stream = await listenOverHttp({ resourceSubscriptions: [uri] }, token);
+    await stream.until(isAcknowledged);
+    await write("host", "a.txt");
+    await stream.until(isUpdate(uri));
+    await revoke(id);
+    const heard = updatesIn(stream).length;
+    await write("host", "a.txt");
+    const { result } = await stream.until((message) => message.id === "listen");
+    await stream.over;
+    expect(result).toMatchObject({ resultType: "complete", _meta: { [SUBSCRIPTION]: "listen" } });
+    expect(updatesIn(stream).length).toBe(heard);
+  }, 10_000);
+
+  test("of one caller are good for 64 streams, with those of the events, and a place that is free is taken", async () => {
+    const { token } = await issue([{ with: "file://host/", can: "crud/read" }]);
+    const ending = new AbortController();
+    ends.push(async () => ending.abort());
+    const headers = { authorization: `Bearer ${token}` };
+    const events = await fetch(`${ground.url}/api/v1/events?topic=files:host`, { headers, signal: ending.signal });
+    expect(events.status).toBe(200);
+    const wanted = { resourceSubscriptions: ["venue://host/a.txt"] };
+    const streams = await Promise.all(Array.from({ length: 63 }, () => listenOverHttp(wanted, token)));
+    expect(streams.every(({ status }) => status === 200)).toBe(true);
+    const refused = await listenOverHttp(wanted, token);
+    await refused.over;
+    expect(refused.status).toBe(429);
+    expect(refused.messages).toEqual([
+      { jsonrpc: "2.0", id: "listen", error: { code: -32603, message: expect.stringContaining("Too many streams") } },
+    ]);
+    await streams[0]?.close();
+    await sleep(200);
+    expect((await listenOverHttp(wanted, token)).status).toBe(200);
+  }, 20_000);
+
+  test("64 streams of one caller are all there are over stdio too", async () => {
+    const way = overStdio(ground.venue, "modern");
+    ends.push(way.close);
+    const params = { notifications: { toolsListChanged: true }, _meta: MODERN_META };
+    for (let id = 0; id < 65; id += 1) way.send({ id, method: "subscriptions/listen", params });
+    const { error } = await way.until(({ id, method }) => id === 64 && method === undefined);
+    expect(error).toMatchObject({ code: -32603 });
+  });
+});
+
+describe("a client of before over stdio", () => {
+  let way: StdioWay;
+  beforeEach(() => {
+    way = overStdio(ground.venue, "legacy");
+    ends.push(way.close);
+  });
+
+  test("subscribes and unsubscribes", async () => {
+    const uris = ["venue://temp/a.txt", "venue://temp/b.txt"];
+    for (const uri of uris) expect((await way.ask("resources/subscribe", { uri })).result).toEqual({});
+    for (const path of ["a.txt", "b.txt"]) await write("temp", path);
+    for (const uri of uris) expect((await way.until(isUpdate(uri))).params).toEqual({ uri });
+    expect((await way.ask("resources/unsubscribe", { uri: uris[0] })).result).toEqual({});
+    expect((await way.ask("resources/unsubscribe", { uri: "venue://temp/never" })).result).toEqual({});
+    await settle();
+    const before = way.messages.length;
+    for (const path of ["a.txt", "b.txt"]) await write("temp", path);
+    await settle();
+    expect(updatesIn({ messages: way.messages.slice(before) })).toEqual([uris[1]]);
+  });
+
+  test("is told nothing by the answer, but that a URI is none", async () => {
+    for (const uri of ["venue://none/x", "venue://host/none"])
+      expect((await way.ask("resources/subscribe", { uri })).result).toEqual({});
+    const uri = "venue://host/../x";
+    expect((await way.ask("resources/subscribe", { uri })).error).toMatchObject({ code: -32002, data: { uri } });
+  });
+
+  test("has 256 at most", async () => {
+    const subscribe = (index: number) => way.ask("resources/subscribe", { uri: `venue://temp/${index}` });
+    await Promise.all(Array.from({ length: 256 }, (_, index) => subscribe(index)));
+    expect((await subscribe(256)).error?.code).toBe(-32602);
+    expect((await subscribe(255)).result).toEqual({});
+    await way.ask("resources/unsubscribe", { uri: "venue://temp/0" });
+    expect((await subscribe(256)).result).toEqual({});
+  });
+});
+
+test("over HTTP a client of before has no such methods", async () => {
+  const way = ground.way("legacy over HTTP");
+  for (const method of ["resources/subscribe", "resources/unsubscribe", "subscriptions/listen"])
+    expect((await way.ask(method, { uri: "venue://host/", notifications: {} })).error?.code).toBe(-32601);
+});
+
+test("a client that ends its input waits for no news", async () => {
+  const way = overStdio(ground.venue, "modern");
+  const params = { notifications: { toolsListChanged: true }, _meta: MODERN_META };
+  way.send({ id: 1, method: "subscriptions/listen", params });
+  await way.until(isAcknowledged);
+  const began = performance.now();
+  await way.close();
+  expect(performance.now() - began).toBeLessThan(4000);
+});
+
+test("a client that takes no events is told so", async () => {
+  const { headers, body } = httpRequestOf("modern", listening({ toolsListChanged: true }));
+  const authorization = `Bearer ${ground.venue.access.localToken}`;
+  const init = { method: "POST", headers: { ...headers, accept: "application/json", authorization }, body };
+  expect((await fetch(`${ground.url}/mcp`, init)).status).toBe(406);
+});
