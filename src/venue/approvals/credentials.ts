@@ -13,12 +13,14 @@ export const OPERATORS_OWN = "operator";
 type ChainAccess = Pick<Access, "accessTokens" | "verifier" | "canonicalDid">;
 
 export function chainOf(context: SurfaceContext, access: ChainAccess): CredentialChain {
-  const { callerDID, credential, identityTokens = [] } = context;
+  const { callerDID, credential, identityTokens = [], narrowedTo } = context;
   if (credential?.kind === "access-token") {
     const entry = access.accessTokens?.find(credential.id)?.entry;
     return [credential.id, ...(entry === undefined ? [] : [...entry.via, makerName(entry.maker, access)])];
   }
   if (credential?.kind === "static-token") return [`static:${credential.sha256}`];
+  // Clients of one person, who must not decide for each other, and have each its own scopes to see by.
+  if (credential?.kind === "issuer" && narrowedTo !== undefined) return [credential.id, narrowedTo];
   if (identityTokens.length > 0) return chainOfUcans(identityTokens, access);
   // An identity is its key: it can sign itself another token at any time.
   if (callerDID !== undefined && context.authentication !== "local-token") return [access.canonicalDid(callerDID)];

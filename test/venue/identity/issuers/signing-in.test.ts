@@ -313,6 +313,21 @@ describe("callers of issuers", () => {
     expect((await here.send(`/api/v1/jobs/${id}`, writer)).status).toBe(403);
   });
 
+  test("see nothing that the same caller asks for with other scopes", async () => {
+    await here.open({}, { file: { roots: { docs: { path: "docs", approve: { for: ["all"] } } } } });
+    const [writer, reader] = [await here.token(scopes("files:write")), await here.token(scopes("files:other:read"))];
+    const input = { root: "docs", path: "secret-name.txt", content: "" };
+    const asked = (await (await here.run(writer, "file:write", input)).json()) as {
+      errorCode: string;
+      errorData: { id: string };
+    };
+    expect(asked.errorCode).toBe("APPROVAL_REQUIRED");
+    const listed = async (token: string) => (await here.run(token, "approval:list", {})).text();
+    expect(await listed(writer)).toContain("secret-name.txt");
+    expect(await listed(await here.token({ ...scopes("files:write"), jti: "next" }))).toContain("secret-name.txt");
+    expect(JSON.parse(await listed(reader))).toMatchObject({ approvals: [] });
+  });
+
   test("issue nothing, and are nobody's operator", async () => {
     await here.open({ map: [{ when: {}, caps: [{ with: "file://", can: "*" }] }] });
     const token = await here.token(scopes("files:read files:write files:delete"));
