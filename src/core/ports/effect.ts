@@ -76,8 +76,8 @@ export interface ClientApproval {
 
 /** What the user of a client in this process has allowed one call to do. */
 export interface ClientReview {
-  /** Every change is asked about, in roots without rules too. */
-  readonly ofAll: boolean;
+  /** Whether every change in a root is asked about, without a rule of the root too. */
+  asksIn(root: string): boolean;
   /** Whether the user has allowed exactly this, from what is there now. */
   allows(part: EffectPart): boolean;
   ask(proposal: Proposal): void;

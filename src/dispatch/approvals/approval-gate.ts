@@ -131,12 +131,12 @@ export class ApprovalGate {
     const { allowedRoot } = this.#call.context;
     const isAllowed = (root: string): boolean => this.#allowed.has(root) || root === allowedRoot;
     if (question.intent.effects.every(({ root }) => isAllowed(root))) return false;
-    return this.asksAll || this.#isCovered(question);
+    return this.asksIn(partOf(question.intent).root) || this.#isCovered(question);
   }
 
-  /** Whether the client asks about every change. */
-  get asksAll(): boolean {
-    return this.#call.context.client?.review?.ofAll === true;
+  /** Whether the client asks about every change in a root. */
+  asksIn(root: string): boolean {
+    return this.#call.context.client?.review?.asksIn(root) === true;
   }
 
   /** Uses what has been allowed. @throws APPROVAL_DENIED */
@@ -207,7 +207,7 @@ export class ApprovalGate {
   #clientOf(question: Question): ClientApproval | undefined {
     const { client } = this.#call.context;
     // Beyond the rules of the root it is the client that asks.
-    const isBeyond = this.asksAll && !this.#isCovered(question);
+    const isBeyond = this.asksIn(partOf(question.intent).root) && !this.#isCovered(question);
     return isBeyond || (question.rules.elicit ?? client?.isLocal) === true ? client : undefined;
   }
 

@@ -26,14 +26,14 @@ const OF_MODELS: readonly (string | undefined)[] = ["mcp", "acp"];
 export const mayActAsApprover = ({ surface, tool, terms }: SurfaceContext): boolean =>
   !OF_MODELS.includes(surface) && tool === undefined && terms === undefined;
 
-/** Rules of a root that has none, for calls all of whose changes their client asks about. */
-const rulesOf = ({ client }: SurfaceContext): ApprovalRules | undefined =>
-  client?.review?.ofAll === true ? { for: [], minutes: 0 } : undefined;
+/** Rules of a root that has none, for calls whose client asks about all changes in it. */
+const rulesOf = ({ client }: SurfaceContext, root: string): ApprovalRules | undefined =>
+  client?.review?.asksIn(root) === true ? { for: [], minutes: 0 } : undefined;
 
 /** A root as one call changes it. @param access to the place of the call, which asks from now on */
 export function askingRoot(root: Root, access: CallAccess, call: CallState): Root {
   const { authoriser, context } = call;
-  const { approve: rules = rulesOf(context), backend } = root;
+  const { approve: rules = rulesOf(context, root.name), backend } = root;
   if (rules === undefined) return root;
   const { askedAs: name = root.name } = rules;
   const isApprover = mayActAsApprover(context);
@@ -46,7 +46,7 @@ export function askingRoot(root: Root, access: CallAccess, call: CallState): Roo
     mayApprove: (effect) => isApprover && allows(APPROVE, effect),
     mayRead: (effect) => allows("crud/read", effect),
   });
-  const asked: Asked = { gate, rules, passed: new Map() };
+  const asked: Asked = { root: name, gate, rules, passed: new Map() };
   const planned = (changes: readonly PlannedChange[], before: Looks = backend): Planned => ({
     ...{ counted: gate.counted, backend: before, root: name, changes },
   });
@@ -73,6 +73,7 @@ export function askingRoot(root: Root, access: CallAccess, call: CallState): Roo
 
 /** One place of a call that asks. */
 interface Asked {
+  readonly root: string;
   readonly gate: ApprovalGate;
   readonly rules: ApprovalRules;
   /** Allowed changes here by kind, as one text. */
@@ -124,8 +125,8 @@ function pass(
 }
 
 /** Counts the source of a copy, unless no rule asks about copies: then the system may share or copy the contents. */
-function countSource({ gate, rules }: Asked, source: TreeSource, { access }: At): TreeSource {
-  if (!gate.asksAll && !rules.for.some((action) => OF_COPIES.includes(action))) return source;
+function countSource({ root, gate, rules }: Asked, source: TreeSource, { access }: At): TreeSource {
+  if (!gate.asksIn(root) && !rules.for.some((action) => OF_COPIES.includes(action))) return source;
   const seen = new CountedSource(source);
   gate.counted.set(access, seen);
   return seen.source;

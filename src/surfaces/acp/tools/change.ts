@@ -80,7 +80,7 @@ async function placesOf(
   { session, operation, input, signal }: ToolRun,
   mounts: readonly Mount[],
 ): Promise<readonly ShownPlace[]> {
-  const { root, path, to, toRoot = root } = input;
+  const { root, from, path = from, to, toRoot = root } = input;
   const source = [root, path] as const;
   const target = [toRoot, to] as const;
   const named = operation === "file:move" ? [target, source] : operation === "file:copy" ? [target] : [source];
@@ -160,13 +160,13 @@ async function approved(run: ToolRun, targets: readonly Target[]): Promise<unkno
   const { approve } = session.host;
   const context = calls.context(signal);
   if (approve === undefined) return calls.adapter.invoke(operation, input, context);
-  const roots = [...new Set(targets.map(({ place }) => place.root))];
-  const asking = roots.filter((root) => session.standing.of("write", root) !== "allow");
+  // By the roots that the call turns out to change, whichever way it names them.
+  const asksIn = (root: string): boolean => session.standing.of("write", root) !== "allow";
   const allowed = new Set<string>();
   for (let tries = 1; ; tries++) {
     const proposals: Proposal[] = [];
     const review: ClientReview = {
-      ofAll: asking.length > 0,
+      asksIn,
       allows: (part) => allowed.has(textOf(part)),
       ask: (proposal) => proposals.push(proposal),
     };
@@ -175,6 +175,7 @@ async function approved(run: ToolRun, targets: readonly Target[]): Promise<unkno
     } catch (error) {
       const [proposal] = proposals;
       if (proposal === undefined || tries > MAX_TRIES) throw error;
+      const asking = [...new Set(proposal.parts.map(({ root }) => root))].filter(asksIn);
       const describe = () => describeChange(run, targets, proposal);
       if (asking.some((root) => session.standing.of("write", root) === "reject")) throw new Rejected();
       const [root] = asking;

@@ -11,7 +11,7 @@ import type { McpHost, ToolCall } from "../../mcp/host.js";
 import { advertisedTool } from "../../mcp/offer/advertised-tool.js";
 import { EVERYDAY, instructions, READ_BUDGET } from "../../mcp/offer/everyday.js";
 import { toolInput } from "../../mcp/offer/tool-input.js";
-import { type FileCalls, hashAt, isByPath } from "../files/files.js";
+import { type FileCalls, type FilePlace, hashAt, isByPath } from "../files/files.js";
 import { findPlace, type Mount } from "../files/mounts.js";
 import { type AcpSession, audit, type Peer } from "../protocol/handlers.js";
 import { type FileSession, keyOf, type Reach } from "../protocol/session.js";
@@ -62,19 +62,31 @@ const directoriesText = (reach: readonly Reach[]): string =>
     .map(({ at, place: [root = "", ...below] }) => `/${at.join("/")} is "${below.join("/")}" in root ${root}`)
     .join("; ")}.`;
 
-/** Absolute paths as roots and paths in them. */
+/** Absolute paths, and references to files in the roots, as roots and paths in them. */
 function located(
   given: Readonly<Record<string, unknown>>,
   mounts: readonly Mount[],
 ): Readonly<Record<string, unknown>> {
   let found = given;
-  for (const [path, root] of [["path", "root"] as const, ["to", "toRoot"] as const]) {
+  for (const [path, root] of PLACES) {
     const sent = given[path];
-    const place = typeof sent === "string" && sent.startsWith("/") ? findPlace(mounts, sent) : undefined;
+    const place = typeof sent === "string" ? placeOf(sent, mounts) : undefined;
     const isMeant = place !== undefined && (given[root] ?? place.root) === place.root;
     if (isMeant) found = { ...found, [root]: place.root, [path]: place.path };
   }
   return found;
+}
+
+const PLACES = [
+  ["path", "root"],
+  ["from", "root"],
+  ["to", "toRoot"],
+] as const;
+
+function placeOf(sent: string, mounts: readonly Mount[]): FilePlace | undefined {
+  if (sent.startsWith("/")) return findPlace(mounts, sent);
+  const [, root, path = ""] = /^file:\/{1,2}([^/]+)(?:\/(.*))?$/s.exec(sent) ?? [];
+  return root !== undefined && mounts.some((one) => one.root === root) ? { root, path } : undefined;
 }
 
 interface Running {

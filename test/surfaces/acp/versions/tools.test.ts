@@ -270,6 +270,47 @@ describe("approval of tools", () => {
     expect([never.requests.length, ground.names("one")]).toEqual([1, ["file"]]);
   });
 
+  test.each([
+    ["one mount", [{ root: "r" }]],
+    ["two mounts", [{ root: "r" }, { root: "temp", prefix: "/t" }]],
+  ])("is asked however a call names its places, with %s", async (_, mounts) => {
+    const { acp, session, call, requests } = await asking([], { mounts });
+    ground.put("one/other", "x");
+    const calls: [string, object][] = [
+      ["file_write", { path: "file://r/one/file", content: "x" }],
+      ["file_append", { path: "file:/r/one/file", content: "x" }],
+      ["file_delete", { path: "file://r/one/file" }],
+      ["file_move", { from: "file://r/one/file", to: "one/moved" }],
+      ["file_move", { root: "r", from: "one/file", to: "one/moved" }],
+      ["file_move", { from: at("one/file"), to: at("one/moved") }],
+      ["file_copy", { from: "file://r/one/file", to: "file://r/one/moved" }],
+      ["file_move", { path: "file://r/one/file", to: "one/moved" }],
+    ];
+    for (const [name, args] of calls) expect([args, (await call(name, args)).code]).toEqual([args, "APPROVAL_DENIED"]);
+    expect([requests.length, ground.names("one"), text("one/file")]).toEqual([
+      ...[calls.length, ["file", "other"], "of one\n"],
+    ]);
+    expect(acp.modified(session)).toEqual([]);
+  });
+
+  test("for always in one root does not hold in another, which a call names by a reference", async () => {
+    const { agent, acp } = await asking(["allow_always"], { mounts: [{ root: "r" }, { root: "temp", prefix: "/t" }] });
+    const both = await agent.connection.newSession({ cwd: at("one"), additionalDirectories: ["/t"] });
+    const call = (name: string, args: object) => agent.call(both, name, args);
+    expect((await call("file_write", { root: "r", path: "one/file", content: "x" })).isError).toBe(false);
+    for (const args of [
+      { root: "r", from: "one/file", to: "file://temp/file" },
+      { from: "file://r/one/file", to: "file:/temp/file" },
+    ]) {
+      expect((await call("file_copy", args)).code).toBe("APPROVAL_DENIED");
+      expect((await call("file_move", args)).code).toBe("APPROVAL_DENIED");
+    }
+    expect((await call("file_move", { from: "file://r/one/file", to: "file://r/one/moved" })).isError).toBe(false);
+    expect(acp.modified(both).map(({ path }) => path)).toEqual([at("one/file"), at("one/moved")]);
+    expect(await acp.undo(both)).toEqual(expect.any(String));
+    expect(text("one/file")).toBe("x");
+  });
+
   test("is not asked about what the caller may not do", async () => {
     const { call, requests } = await asking([], { caps: [{ with: "file://r/", can: "crud/read" }] });
     expect(await call("file_write", { path: "one/file", content: "x" })).toMatchObject({ code: "CAPABILITY_DENIED" });
