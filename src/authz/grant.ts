@@ -192,5 +192,7 @@ function isPrefix(short: readonly string[], long: readonly string[]): boolean {
 export function printResource(segments: readonly string[], scheme: Scheme = "file"): string {
   const [root, ...path] = segments;
   if (root === undefined) return startOf(scheme);
-  return scheme === "file" ? referenceTo(root, path) : `${startOf(scheme)}${root}/${path.join("/")}`;
+  return scheme === "file" || root.includes("/")
+    ? referenceTo(root, path)
+    : `${startOf(scheme)}${root}/${path.join("/")}`;
 }

@@ -96,11 +96,17 @@ export class Dispatcher {
     }
   }
 
-  /** A place of a call of another adapter, by the rights in this one. */
-  refer({ name, context, scope, operation }: ReferringCall, request: PlaceRequest): PathCall {
+  /** A place that a call of another adapter reads, by the rights in this one. */
+  refer({ name, context, scope, operation, others }: ReferringCall, request: PlaceRequest): PathCall {
     const call = new CallState(this.#parts, name, context, scope);
     call.begin(operation, {});
-    return call.at(request);
+    try {
+      return call.at(request);
+    } finally {
+      // The record of the call tells of the place as its own adapter prints it.
+      const [root = "", ...path] = call.resource ?? [];
+      others.push([root.includes("/") ? root : `file://${root}`, ...path]);
+    }
   }
 
   /** Refuses new calls; waits at most 5 s until the running ones are answered and recorded. */

@@ -86,6 +86,8 @@ export interface ReferringCall {
   readonly context: SurfaceContext;
   readonly scope: CallScope;
   readonly operation: AnyOperation;
+  /** Resources of its further places, for its record. */
+  readonly others: (readonly string[])[];
 }
 
 /** Drives named by references. */

@@ -26,7 +26,21 @@ describe("caps of the operations on drives", () => {
     ["writing", [["dlfs://notes", "crud/write"]], read, false],
     ["every root", [["file://", "crud"]], read, false],
     ["a root of that name", [["file://notes", "crud"]], read, false],
-    ["the drive, but files are asked for", [["dlfs://", "*"]], ["file:read", { root: "mine", path: "docs/a" }], false],
+    ["the drive, by a root on it", [["dlfs://notes/docs", "*"]], ["file:read", { root: "mine", path: "docs/a" }], true],
+    [
+      "another place of the drive, by a root",
+      [["dlfs://notes/x", "*"]],
+      ["file:read", { root: "mine", path: "docs/a" }],
+      false,
+    ],
+    ["another drive, by a root", [["dlfs://other", "*"]], ["file:read", { root: "mine", path: "docs/a" }], false],
+    ["writing, by a root", [["dlfs://notes", "crud/write"]], ["file:read", { root: "mine", path: "docs/a" }], false],
+    [
+      "a drive of another",
+      [["did:key:z6MkBob/dlfs/notes", "*"]],
+      ["file:read", { root: "mine", path: "docs/a" }],
+      false,
+    ],
     ["a drive of a root's name", [["dlfs://mine", "*"]], ["file:read", { root: "mine", path: "docs/a" }], false],
     ["the root", [["file://mine/docs", "crud/read"]], ["file:read", { root: "mine", path: "docs/a" }], true],
   ];
@@ -35,6 +49,21 @@ describe("caps of the operations on drives", () => {
     if (isAllowed) expect(await ground.call(operation, input, capped(...caps))).toMatchObject({ content: "x" });
     else expect((await ground.fail(operation, input, capped(...caps))).code).toBe("CAPABILITY_DENIED");
   });
+
+  test.each(["dlfs://", "dlfs/", `${ALICE.callerDID}/dlfs/`, "dlfs://tmp", "dlfs/tmp/"])(
+    "on drives (%s) give nothing in roots that are none, and keep the rules of those that are",
+    async (resource) => {
+      const who = capped([resource, "*"]);
+      for (const operation of ["read", "stat", "list", "tree", "delete"]) {
+        for (const path of ["", "a"]) {
+          const failure = await ground.fail(`file:${operation}`, { root: "tmp", path }, who);
+          expect(failure.code).toBe("CAPABILITY_DENIED");
+        }
+      }
+      const fixed = await ground.fail("file:write", { root: "fixed", path: "a", content: "x" }, who);
+      expect(fixed.code).toBe(resource.includes("tmp") ? "CAPABILITY_DENIED" : "READ_ONLY_ROOT");
+    },
+  );
 
   test("are judged on the path that `..` leads to", async () => {
     const who = capped(["dlfs://notes/docs", "crud"]);

@@ -214,6 +214,7 @@ test("content comes from files and drives, for operations on drives too", async 
   await ground.call("file:write", { root: "host", path: "a", content: "x" }, ALICE);
   await ground.call("dlfs:create", { drive: "notes", path: "b", content: { ref: "file://host/a" } }, ALICE);
   await ground.call("dlfs:append", { drive: "notes", path: "b", contentRef: "file://host/a" }, ALICE);
+  expect(ground.audit.at(-1)).toMatchObject({ resource: "dlfs://notes/b", others: ["file://host/a"] });
   expect(
     await ground.call("dlfs:create", { drive: "more", path: "c", content: { ref: "dlfs/notes/b" } }, ALICE),
   ).toMatchObject({
