@@ -1,5 +1,5 @@
-// The official conformance suite of MCP, with the scenarios that fit a server that has tools and nothing else. The others ask for
-// resources, prompts, completions, logging, or for tools that only the suite's own example has.
+// The official conformance suite of MCP, with the scenarios that fit a server of files. Those on single resources name what only the
+// suite's own example has: in their place stands a file. The others ask for prompts, logging, or for tools of that example.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -10,7 +10,17 @@ import { afterAll, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder, serve, start } from "../../cli/process.js";
 import { describeWhere } from "../../needs.js";
 
-const SCENARIOS = ["server-initialize", "ping", "tools-list"] as const;
+const SCENARIOS = ["server-initialize", "ping", "tools-list", "resources-list"] as const;
+const OF_FIXTURES = [
+  ...["resources-read-text", "resources-read-binary", "resources-templates-read", "completion-complete"],
+  ...["resources-subscribe", "resources-unsubscribe"],
+];
+const FILES = { "a.txt": "a", "123.txt": "123", "b.bin": Buffer.from([0, 1, 255]) };
+/** What stands for the resources of the suite's own example. */
+const STAND_INS: Readonly<Record<string, string>> = {
+  ...{ "test://static-text": "venue://docs/a.txt", "test://static-binary": "venue://docs/b.bin" },
+  ...{ "test://template/123/data": "venue://docs/123.txt", "test://watched-resource": "venue://docs/a.txt" },
+};
 const SUITE = (process.env["VENUE_FILES_CONFORMANCE"] ?? "").split(" ").filter((word) => word !== "");
 
 const closing: (() => void)[] = [];
@@ -31,7 +41,7 @@ interface Message {
  * @param change of what the suite sends
  */
 async function overStdio(change: (message: Message) => Message): Promise<string> {
-  const { child } = start(["mcp", "--root", `docs=${makeFolder({ "a.txt": "a" })}`]);
+  const { child } = start(["mcp", "--root", `docs=${makeFolder(FILES)}`]);
   const waiting = new Map<unknown, ServerResponse>();
   createInterface({ input: child.stdout }).on("line", (line) => {
     const { id } = JSON.parse(line) as Message;
@@ -55,12 +65,20 @@ async function overStdio(change: (message: Message) => Message): Promise<string>
 }
 
 const asSent = (message: Message): Message => message;
+function ofFiles(message: Message): Message {
+  const { method, params = {} } = message;
+  const { uri } = params as { uri?: string };
+  if (uri !== undefined) return { ...message, params: { ...params, uri: STAND_INS[uri] ?? uri } };
+  if (method !== "completion/complete") return message;
+  const ref = { type: "ref/resource", uri: "venue://{root}/{+path}" };
+  return { ...message, params: { ...params, ref, argument: { name: "root", value: "d" } } };
+}
 const ofOldRevision = (message: Message): Message =>
   message.method === "initialize"
     ? { ...message, params: { ...message.params, protocolVersion: "2025-03-26" } }
     : message;
 
-const overHttp = async (): Promise<string> => (await serve(["--root", `docs=${makeFolder({ "a.txt": "a" })}`])).url;
+const overHttp = async (): Promise<string> => (await serve(["--root", `docs=${makeFolder(FILES)}`])).url;
 
 /** Where a server can be reached, by transport and revision. */
 const WAYS = {
@@ -87,6 +105,11 @@ describeWhere(
   test.each(Object.entries(WAYS))("passes %s", async (_, way) => {
     const url = await way();
     for (const scenario of SCENARIOS) await expectPassed(url, scenario);
+  });
+
+  test("passes with files for what its own example has", async () => {
+    const url = await overStdio(ofFiles);
+    for (const scenario of OF_FIXTURES) await expectPassed(url, scenario);
   });
 
   test("passes for requests by a name that leads here from elsewhere", async () => {
