@@ -107,6 +107,13 @@ export class Authoriser {
     return this.#holdsIn(root, "real");
   }
 
+  /** Whether the caller may read something at a place or below it. */
+  readsAt(root: string, path: readonly string[]): boolean {
+    const isAlong = ({ segments: [, ...top] }: Grant) =>
+      top.every((name, index) => index >= path.length || name === path[index]);
+    return this.#holdsIn(root, "real", (grant) => reads(grant) && isAlong(grant));
+  }
+
   /** @throws CAPABILITY_DENIED unless the caller may read something in one of `roots` */
   requireAnyRead(roots: readonly string[]): void {
     // A caller that may read every root may list them, even if there are none.

@@ -15,22 +15,31 @@ interface PlaceParts {
   /** Directory of a drive that the paths of its reader begin at. */
   readonly top: readonly string[];
   readonly root: WatchedRoot;
+  /** Whether the reader may see something there now. What is watched for nobody tells nothing by how long that takes. */
+  readonly mayRead: () => boolean;
   /** The value that cursors are bound to when the place is read alone. */
   readonly binding: string;
   /** Judges anew: called for each reading. */
   readonly judge: () => Judge;
 }
 
+type Watched = Pick<Coverage, "isComplete" | "isOver" | "ready" | "lookedSince" | "holdsSince" | "release">;
+
+const UNWATCHED: Watched = {
+  ...{ isComplete: true, isOver: true, ready: undefined },
+  ...{ lookedSince: () => true, holdsSince: () => true, release: () => {} },
+};
+
 /** Changes by others are watched while it is open. The opener closes it, once. */
 export class PlaceFilter implements Filter<FileChange> {
   #parts: PlaceParts;
-  #coverage: Coverage;
+  #coverage: Watched;
   #isClosed = false;
   #led: Promise<void> | undefined;
 
   constructor(parts: PlaceParts) {
     this.#parts = parts;
-    this.#coverage = parts.feed.cover(parts.place, parts.root);
+    this.#coverage = parts.mayRead() ? parts.feed.cover(parts.place, parts.root) : UNWATCHED;
   }
 
   get binding(): string {
@@ -74,8 +83,8 @@ export class PlaceFilter implements Filter<FileChange> {
   }
 
   hasLost(position: number): boolean {
-    const { feed, place, root } = this.#parts;
-    if (this.#coverage.isOver && !feed.isClosed) this.#coverage = feed.cover(place, root);
+    const { feed, place, root, mayRead } = this.#parts;
+    if (this.#coverage.isOver && !feed.isClosed && mayRead()) this.#coverage = feed.cover(place, root);
     return !this.#coverage.holdsSince(position) || this.#lostTop(position);
   }
 

@@ -58,7 +58,7 @@ export class Watches {
         feed: this.#parts.feed.of({ root: root.name, drive: root.drive, owner: root.drive && root.owner }),
         // Behind links, where the changes are.
         ...placeIn(root, access.realPath, recursive),
-        root,
+        ...{ root, mayRead: () => true },
         ...this.#readerParts(root.name, { path: path.text, recursive }, context),
       });
       try {
@@ -84,6 +84,7 @@ export class Watches {
       feed: feed.of({ root: name, drive: found.drive, owner }),
       ...placeIn(found, segments, recursive),
       root: isPersonal(found) ? { backend: {} } : found,
+      mayRead: () => this.#mayRead(name, segments, context),
       ...this.#readerParts(name, { path: text, recursive }, context),
     });
     // Drives have no links.
@@ -110,10 +111,22 @@ export class Watches {
     return { binding, judge: () => this.#judge(name, context) };
   }
 
+  /** Whether a caller may see something at a place or below it at this moment. */
+  #mayRead(name: string, path: readonly string[], context: SurfaceContext): boolean {
+    const now = this.#rejudged(context);
+    const isDenied = this.#parts.roots().get(name)?.policy?.denies(path) === true;
+    return now !== undefined && !isDenied && authoriserOf(this.#parts, WATCH, now).readsAt(name, path);
+  }
+
+  #rejudged(context: SurfaceContext): SurfaceContext | undefined {
+    const { rejudge } = this.#parts;
+    return rejudge === undefined ? context : rejudge(context);
+  }
+
   /** Judges what a caller may see in a root at this moment. */
   #judge(name: string, context: SurfaceContext): Judge {
-    const { rejudge, roots } = this.#parts;
-    const now = rejudge === undefined ? context : rejudge(context);
+    const { roots } = this.#parts;
+    const now = this.#rejudged(context);
     const root = roots().get(name) ?? referredRoot(name, this.#parts);
     if (now === undefined || root === undefined) return () => false;
     const authoriser = authoriserOf(this.#parts, WATCH, now);

@@ -31,7 +31,7 @@ function venueOf() {
         return new PlaceFilter({
           feed,
           place,
-          top: [],
+          ...{ top: [], mayRead: () => true },
           root: { backend: { observe } },
           binding: "",
           judge: () => () => true,
@@ -109,6 +109,28 @@ test("places are watched on without readers, the last 256 of them, however many 
   } finally {
     jest.useRealTimers();
   }
+});
+
+test("a place is watched from when its reader may see something there, and what may have been missed is told", () => {
+  const log = new EventLog();
+  let [mayRead, watched] = [false, 0];
+  const observe = () => {
+    watched += 1;
+    return { ready: undefined, isComplete: true, isPolled: false, close: () => {} };
+  };
+  const filter = new PlaceFilter({
+    feed: new RootFeed(log, "docs", systemClock, () => false),
+    place: { path: ["a"], recursive: false },
+    ...{ top: [], binding: "", root: { backend: { observe } } },
+    ...{ mayRead: () => mayRead, judge: () => () => mayRead },
+  });
+  const position = log.position;
+  expect([filter.hasLost(position), watched]).toEqual([false, 0]);
+  log.step();
+  mayRead = true;
+  expect([filter.hasLost(position), watched]).toEqual([true, 1]);
+  expect([filter.hasLost(log.position), watched]).toEqual([false, 1]);
+  filter.close();
 });
 
 test("none is opened once the log has ended", () => {
