@@ -75,7 +75,8 @@ function byReference(input: Fields, isMove: boolean): Fields | undefined {
   const found = typeof path === "string" ? readReference(path, "path") : undefined;
   if (found === undefined) return undefined;
   const { root, path: below } = found;
-  return { ...input, root, path: below, ...(isMove ? targetOf(input, root) : {}) };
+  // Not spread: an object made by two takes ten times as long.
+  return Object.assign({}, input, { root, path: below }, isMove ? targetOf(input, root) : undefined);
 }
 
 /** `{ from, to }` as a source and a target. */

@@ -207,6 +207,7 @@ describe("schemas/config.json", () => {
           (option) => `file.roots.*.${option}`,
         ),
         ...["file.roots.*.maxReadBytes", "file.roots.*.owner", "file.roots.*.dlfs", "file.roots.*.encoding"],
+        "file.roots.*.subpath",
         ...["file.roots.*.deny", "file.roots.*.protect", "file.roots.*.grep"],
         ...["", ".for", ".over", ".over.bytes", ".over.entries", ".minutes", ".elicit"].map(
           (key) => `file.roots.*.approve${key}`,

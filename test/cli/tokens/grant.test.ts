@@ -185,12 +185,6 @@ describe("grant makes no token, and says why,", () => {
       1,
       /covered by none of the proofs/,
     ],
-    [
-      "that outlives its proof",
-      [...READ_REPORTS, "--for", "2h"],
-      1,
-      /^No token was made\. The token would outlive proof 1/,
-    ],
     ["that lives too long", [...READ_REPORTS, "--for", "400d"], 1, /would live too long/],
   ])("%s", async (_name, args, status, stderr) => {
     const { folder, venueFiles } = makeGround();
