@@ -30,8 +30,9 @@ const ROOTLESS: ReadonlySet<string> = new Set(["history", "undo"]);
  * Reads a call in either spelling. @param input valid by the schema of the operation @param onDrives its input has `drive`, not `root`
  * @throws INVALID_INPUT
  */
-export function spelledCall({ name, on }: AnyOperation, input: Fields, onDrives: boolean): SpelledCall {
-  if (on === "roots" || on === "drives") return { given: input };
+export function spelledCall({ name, on, runs }: AnyOperation, input: Fields, onDrives: boolean): SpelledCall {
+  // The roots of a command are those of its mounts.
+  if (on === "roots" || on === "drives" || runs === true) return { given: input };
   const named = input["contentRef"] === undefined ? input : withAsset(input);
   const given = name === "create" ? withPath(named) : named;
   const answer = name === "create" ? createdAnswer : undefined;
