@@ -47,9 +47,10 @@ export async function grant(command: GrantCommand, context: CommandContext): Pro
   const minted = await mintOrExplain(command, key, { context, view });
   if (minted === undefined) return EXIT.failed;
   await putToken(minted.token, out, context);
-  const lifetimeSeconds = minted.expiresAt - Math.floor(systemClock.nowMs() / 1000);
-  context.stderr.write(`${summary(command, key, { ...minted, lifetimeSeconds })}\n`);
-  const { token } = minted;
+  const { token, expiresAt } = minted;
+  const now = Math.floor(systemClock.nowMs() / 1000);
+  context.stderr.write(`${summary(command, key, { ...minted, now })}\n`);
+  const lifetimeSeconds = expiresAt - now;
   const warnings = grantWarnings({ signer: key.did, audience: to, capabilities, lifetimeSeconds, token }, view);
   for (const warning of warnings) context.stderr.write(`Warning: ${warning}\n`);
   return EXIT.ok;
@@ -116,14 +117,14 @@ function rulesOf(view: VenueView | undefined, { cwd }: CommandContext): MintRule
   };
 }
 
-/** Summary of issuer, audience, capabilities and expiry. */
+/** Summary of issuer, audience, capabilities and their end. @param now in seconds since the epoch */
 function summary(
   { to, capabilities }: GrantCommand,
   key: SigningKey,
-  { id, expiresAt, lifetimeSeconds }: Minted & { readonly lifetimeSeconds: number },
+  { id, endsAt, now }: Minted & { readonly now: number },
 ): string {
   const what = capabilities.map(({ with: resource, can }) => `${can} on ${escapeText(resource)}`).join(", ");
-  const until = `${printTime(expiresAt)} (${printDuration(lifetimeSeconds)})`;
+  const until = `${printTime(endsAt)} (${printDuration(endsAt - now)})`;
   return `${shortDid(key.did)} gives ${shortDid(to)} ${what} until ${until}. Id ${id}`;
 }
 

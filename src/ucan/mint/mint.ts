@@ -50,6 +50,8 @@ export interface Minted {
   readonly id: string;
   /** Seconds since the epoch. */
   readonly expiresAt: number;
+  /** When it ends with its chain, in the same: a proof may expire before it. */
+  readonly endsAt: number;
 }
 
 /**
@@ -69,7 +71,7 @@ export async function mint<G>(request: MintRequest, rules: MintRules<G>): Promis
   const verifier = verifierOf(rules);
   const proofs = readProofs(texts, { verifier, signer: canonicalDid(key.did), canonicalDid });
   checkCovered(wanted, proofs, rules);
-  const expiresAt = endOf(request, proofs, rules);
+  const { expiresAt, endsAt } = endOf(request, proofs, rules);
   const written = capabilities.map(({ with: resource, can }) => ({ with: resource, can }));
   const claims: MintClaims = {
     key,
@@ -82,7 +84,7 @@ export async function mint<G>(request: MintRequest, rules: MintRules<G>): Promis
   };
   if (profile === "ucan-0.8") checkUcan08Proofs(proofs, key.did);
   const token = profile === "ucan-0.8" ? await mintUcan08(claims) : mintCovia(claims);
-  return { token, id: idOf(token, verifier), expiresAt };
+  return { token, id: idOf(token, verifier), expiresAt, endsAt };
 }
 
 /** Where older tokens are revoked by time, a new one has to say when it was issued. */
@@ -128,7 +130,11 @@ function checkCovered<G>(wanted: readonly G[], proofs: readonly UsableProof<G>[]
   throw new MintError("widened_or_unrooted", `Capability ${index + 1} is covered by none of the proofs. ${advice}`);
 }
 
-function endOf<G>(request: MintRequest, proofs: readonly UsableProof<G>[], rules: MintRules<G>): number {
+function endOf<G>(
+  request: MintRequest,
+  proofs: readonly UsableProof<G>[],
+  rules: MintRules<G>,
+): Pick<Minted, "expiresAt" | "endsAt"> {
   const now = Math.floor(nowSeconds(rules));
   const { expiresAt, lifetimeSeconds } = request;
   const ends = proofs.map((proof) => proof.expiresAt ?? Number.POSITIVE_INFINITY);
@@ -138,7 +144,7 @@ function endOf<G>(request: MintRequest, proofs: readonly UsableProof<G>[], rules
   const requestedEnd =
     expiresAt ?? endAfter(now, lifetimeSeconds ?? Math.min(DEFAULT_LIFETIME_SECONDS, rules.maxLifetimeSeconds));
   // The proof has expired, though still within the clock skew that verifiers tolerate.
-  if (!isAsked && latest <= now) throw proofError("expired", first);
+  if (latest <= now) throw proofError("expired", first);
   const end = isAsked ? requestedEnd : Math.min(requestedEnd, latest);
   if (parseTime(end) === undefined || end <= now) {
     throw new MintError("bad_exp", "The end is not a time in the future, in whole seconds since 1970");
@@ -147,7 +153,7 @@ function endOf<G>(request: MintRequest, proofs: readonly UsableProof<G>[], rules
     const most = `at most ${rules.maxLifetimeSeconds} seconds`;
     throw new MintError("bad_exp", `The token would live too long: ${most} are allowed. Choose an earlier end`);
   }
-  return end;
+  return { expiresAt: end, endsAt: Math.min(end, latest) };
 }
 
 /** Reads the new token with the verifier, which checks limits on the whole: its size and the depth of its chain. */

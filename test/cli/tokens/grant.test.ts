@@ -87,6 +87,16 @@ describe("grant", () => {
     }
   });
 
+  test("passes it on for longer if told so, and says that it ends with the proof", async () => {
+    const { folder, venueFiles } = makeGround();
+    writeFileSync(join(folder, "bob.ucan"), await tokenOf("alice", "bob", { lifetimeSeconds: 600 }));
+    const line = ["grant", "--to", did("carol"), ...READ_REPORTS, "--key", "bob", "--proof", "bob.ucan", "--for", "2h"];
+    const { status, stdout, stderr } = await venueFiles(line);
+    expect(status).toBe(0);
+    expect(lifetimeOf(stdout)).toBeGreaterThan(600);
+    expect(stderr).toMatch(/ \((?:10 min|9 min 5\d s)\)\. Id /);
+  });
+
   test("writes the other profile", async () => {
     const { venueFiles } = makeGround();
     const line = ["grant", ...TO_BOB, ...READ_REPORTS, "--key", "alice", "--profile", "ucan-0.8"];

@@ -112,7 +112,8 @@ describe("a token with proofs", () => {
 
   test("may end later than its proofs, whose chain it then only lengthens", async () => {
     const proof = await tokenOf({ ...root, lifetimeSeconds: 90 });
-    expect((await mint({ ...below(proof), lifetimeSeconds: 600 }, rules)).expiresAt).toBe(NOW + 600);
+    const longer = { expiresAt: NOW + 600, endsAt: NOW + 90 };
+    expect(await mint({ ...below(proof), lifetimeSeconds: 600 }, rules)).toMatchObject(longer);
     expect((await mint(below(proof), rules)).expiresAt).toBe(NOW + 90);
   });
 
@@ -306,6 +307,7 @@ describe("is not made with a proof", () => {
       code: "expired",
       message: "Proof 1 cannot be used: it has expired. Ask its issuer for a new one",
     });
+    expect((await failureOf({ ...below(proof), lifetimeSeconds: 60 })).code).toBe("expired");
   });
 
   test("that has been revoked, or by a signer that has", async () => {
