@@ -80,7 +80,7 @@ function createAdapter(
   };
 }
 
-/** Renderings expect `root` in the input and write `file:` URIs: translates both. */
+/** Renderings expect `root` in the input and write `venue:` URIs: translates both. */
 function describeOnDrive(adapter: string, registered: RegisteredOperation): OperationMetadata {
   const { render, ...metadata } = describe(adapter, registered);
   if (render === undefined) return metadata;
@@ -93,7 +93,7 @@ const withRoot = (input: unknown): unknown => {
 };
 
 function onDrive(rendering: Rendering): Rendering {
-  if (rendering.kind === "blob") return { ...rendering, uri: rendering.uri.replace(/^file:/, "dlfs:") };
+  if (rendering.kind === "blob") return { ...rendering, uri: rendering.uri.replace(/^venue:/, "dlfs:") };
   const { note } = rendering;
   // The note may name a tool for the next call: the one of this adapter.
   return note === undefined ? rendering : { ...rendering, note: note.replace(/\bfile_/g, "dlfs_") };

@@ -168,7 +168,7 @@ JSON or JSON5; a dash in its place reads it from standard input: for what should
     token: { ...TOKEN, text: "who calls there: the bearer token in this file, or env:NAME; else anybody" },
   },
   note: `Operations: file:roots file:list file:tree file:read file:readMany file:stat file:hash file:glob file:grep file:du
-            file:write file:edit file:patch file:append file:mkdir file:move file:copy file:delete
+            file:create file:write file:edit file:patch file:append file:mkdir file:move file:copy file:delete
             file:history file:undo file:restore file:trash file:purge file:watch file:transfer
             ucan:issue ucan:verify ucan:revoke auth:whoami auth:issue auth:list auth:revoke audit:query
             approval:list approval:get approval:decide approval:wait lock:list lock:drop,

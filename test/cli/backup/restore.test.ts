@@ -141,7 +141,7 @@ describe("a backup of a state and a root is restored", () => {
     const keys = (of: string) => Object.keys($defs[of].properties).filter((key) => key !== "$schema");
     expect(Object.keys(VALUES).sort()).toEqual(keys("venue").sort());
     const ofRoots = new Set(VALUES["file"]?.flatMap((value) => Object.keys(value as object)));
-    expect(keys("root").filter((key) => !ofRoots.has(key))).toEqual(["path", "temp", "dlfs", "prefix"]);
+    expect(keys("root").filter((key) => !ofRoots.has(key))).toEqual(["path", "temp", "dlfs", "subpath", "prefix"]);
   });
 
   test.each(cases)("with %s: %j", (key, value) => there(configOf({ [key]: value })), 60_000);

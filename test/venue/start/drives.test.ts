@@ -205,7 +205,16 @@ describe("MCP", () => {
     const venue = await venueOf({ stateDir: "other", mcp: { includeAdapters: ["dlfs"] } });
     expect(names(venue)).toEqual([
       ...["dlfs_list_drives", "dlfs_create_drive", "dlfs_delete_drive", "dlfs_list", "dlfs_tree", "dlfs_read"],
-      ...["dlfs_write", "dlfs_append", "dlfs_mkdir", "dlfs_move", "dlfs_copy", "dlfs_delete", "dlfs_stat"],
+      ...[
+        "dlfs_create",
+        "dlfs_write",
+        "dlfs_append",
+        "dlfs_mkdir",
+        "dlfs_move",
+        "dlfs_copy",
+        "dlfs_delete",
+        "dlfs_stat",
+      ],
     ]);
   });
 
