@@ -126,7 +126,7 @@ describe("a full config", () => {
           requiredClaims: ["client_id"],
           map: [
             { when: {}, caps: [] },
-            { when: { email: "a@b.example" }, caps: [{ with: "file://docs/", can: "crud/read" }] },
+            { when: { email: "a@b.example" }, caps: [{ with: "file://tmp/", can: "crud/read" }] },
           ],
         },
       ],

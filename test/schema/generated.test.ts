@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { Ajv, type ValidateFunction } from "ajv";
 import type { JsonObject } from "../../src/core/ports/adapter.js";
+import { fieldsOf } from "../../src/core/unknown.js";
 import { loadGenerated } from "../../src/schema/generated.js";
 
 const SCHEMAS = fileURLToPath(new URL("../../schemas/", import.meta.url));
@@ -43,23 +44,35 @@ const VALUES: readonly unknown[] = [
   { a: 1 },
 ];
 
+interface Field {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly items?: Field;
+  readonly minItems?: number;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Field>>;
+}
+
+/** An acceptable value with nothing in it that may be left out. */
+function sampleOf({
+  type = "",
+  enum: [first] = [],
+  items = {},
+  minItems = 0,
+  required = [],
+  properties,
+}: Field): unknown {
+  if (first !== undefined) return first;
+  if (type === "array") return Array.from({ length: minItems }, () => sampleOf(items));
+  if (type === "object") return Object.fromEntries(required.map((name) => [name, sampleOf(properties?.[name] ?? {})]));
+  return type === "boolean" ? true : type === "integer" || type === "number" ? 1 : "x";
+}
+
 /** Inputs that differ from an acceptable one in a single field. */
-function* inputsOf(schema: JsonObject): Generator<unknown> {
+function* inputsOf(schema: Field): Generator<unknown> {
   yield* VALUES;
-  const properties = (schema["properties"] ?? {}) as Record<string, { type?: string; enum?: unknown[] }>;
-  const standard: Readonly<Record<string, unknown>> = {
-    string: "x",
-    integer: 1,
-    number: 1,
-    boolean: true,
-    array: [],
-    object: {},
-  };
-  const required = ((schema["required"] ?? []) as string[]).map((name) => [
-    name,
-    name === "files" ? [{ path: "a" }] : (properties[name]?.enum?.[0] ?? standard[properties[name]?.type ?? ""] ?? "x"),
-  ]);
-  const plain = Object.fromEntries(required);
+  const { properties = {} } = schema;
+  const plain = fieldsOf(sampleOf(schema));
   yield plain;
   yield { ...plain, unknownField: 1 };
   for (const name of Object.keys(properties)) {

@@ -20,7 +20,8 @@ describe("null in an input", () => {
       { root: "r", path: "p", value: null },
       { root: "r", path: "p", value: null },
     ],
-    ["stays where something is required", "stat", { root: null, path: null }, { root: null, path: null }],
+    ["stays where something is required", "readMany", { root: null, files: null }, { root: null, files: null }],
+    ["for a root, which a reference may name, is left out", "stat", { root: null, path: null }, { path: null }],
     ["stays where nothing is known", "stat", { root: "r", path: "p", pat: null }, { root: "r", path: "p", pat: null }],
     ["is no object", "edit", { root: "r", path: "p", edits: [null] }, { root: "r", path: "p", edits: [null] }],
   ])("%s", (_, operation, input, expected) => {

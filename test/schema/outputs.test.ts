@@ -50,6 +50,8 @@ const CALLS: readonly [string, object, object?][] = [
   ["stat", { path: "link" }],
   ["stat", { path: "pipe" }],
   ["stat", { path: "none" }],
+  ["create", { path: "made" }],
+  ["create", { content: { inline: "x", contentType: "text/plain", fileName: "made.txt" }, operationId: "make-1" }],
   ["write", { path: "new", content: "x" }],
   ["write", { path: "binary", bytes: "" }],
   ["append", { path: "new", value: null }],
