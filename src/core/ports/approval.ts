@@ -16,9 +16,6 @@ export interface ApprovalRules {
   readonly askedAs?: string;
 }
 
-/** Effects of a call on one root, for which an approval holds: only while `before` is unchanged. */
-export type ApprovalPart = EffectPart;
-
 /** Effects of a call, computed before anything is changed. */
 export interface ApprovalRequest {
   /** Dispatch name. */
@@ -30,9 +27,11 @@ export interface ApprovalRequest {
   readonly effects: readonly Effect[];
   /** How many of the effects, from the first on, were allowed for this call before. Default: none. */
   readonly allowed?: number | undefined;
-  /** By root. A call that more than one root asks about needs one approval with a part for each. */
-  readonly parts: readonly ApprovalPart[];
+  /** By root, each for its `before` alone. A call that more than one root asks about needs one approval with a part for each. */
+  readonly parts: readonly EffectPart[];
   readonly diff?: string | undefined;
+  /** Owner of the drives that are asked about. Absent: there are none. */
+  readonly driveOwner?: string | undefined;
   readonly minutes: number;
 }
 
@@ -40,7 +39,7 @@ export interface ApprovalRequest {
 export type ApprovalFault = "denied" | "expired" | "used" | "other_input" | "changed" | "pending" | "uncovered";
 
 /** A call that brings an approval, at one root. */
-export type ApprovalUse = Pick<ApprovalRequest, "digest" | "context"> & { readonly part: ApprovalPart };
+export type ApprovalUse = Pick<ApprovalRequest, "digest" | "context"> & { readonly part: EffectPart };
 
 /** Recorded as the decider, where the user of a client decided. */
 export const BY_CLIENT = "client";

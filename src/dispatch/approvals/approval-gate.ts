@@ -3,16 +3,17 @@
 import { hash } from "node:crypto";
 import { approvalDenied, approvalRequired } from "../../core/errors/approval-texts.js";
 import type { FileAdapterError } from "../../core/errors/errors.js";
+import { notSupportedHere } from "../../core/errors/texts.js";
 import type { Access, StandingEntry } from "../../core/ports/access.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
+import { type ApprovalDesk, type ApprovalRequest, type ApprovalRules, BY_CLIENT } from "../../core/ports/approval.js";
 import {
-  type ApprovalDesk,
-  type ApprovalPart,
-  type ApprovalRequest,
-  type ApprovalRules,
-  BY_CLIENT,
-} from "../../core/ports/approval.js";
-import { type ClientApproval, type Effect, shownPart, withoutContent } from "../../core/ports/effect.js";
+  type ClientApproval,
+  type Effect,
+  type EffectPart,
+  shownPart,
+  withoutContent,
+} from "../../core/ports/effect.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import type { CountedSource } from "./counted-source.js";
 import { joinDiffs } from "./difference.js";
@@ -44,7 +45,7 @@ interface GatedCall {
 /** Effects that an approval allowed a call in one root. */
 interface Allowed {
   readonly effects: readonly Effect[];
-  readonly part: ApprovalPart;
+  readonly part: EffectPart;
   readonly diff: string | undefined;
 }
 
@@ -52,6 +53,7 @@ interface Allowed {
 export interface AskingRoot {
   /** `undefined`: the operator. */
   readonly owner: string | undefined;
+  readonly isDrive: boolean;
   /** Whether the caller may allow an effect itself. */
   mayApprove(effect: Effect): boolean;
   /** Whether the caller may read what it changes. */
@@ -79,6 +81,8 @@ export class ApprovalGate {
   readonly #roots = new Map<string, AskingRoot>();
   #held: Question | undefined;
   #hasUsed = false;
+  /** Owner of the drives that ask. */
+  #driveOwner: string | undefined;
 
   constructor(call: GatedCall) {
     this.#call = call;
@@ -89,8 +93,10 @@ export class ApprovalGate {
     return this.#held !== undefined;
   }
 
-  /** A root that asks takes part in the call. */
+  /** A root that asks takes part in the call. @throws NOT_SUPPORTED for drives of several owners: no one of them decides for all */
   join(name: string, root: AskingRoot): void {
+    if (root.isDrive) this.#driveOwner ??= root.owner;
+    if (root.isDrive && root.owner !== this.#driveOwner) throw notSupportedHere(DRIVES_OF_TWO);
     this.#roots.set(name, root);
   }
 
@@ -241,11 +247,10 @@ export class ApprovalGate {
     const before = earlier.flatMap(({ effects }) => effects);
     const diff = joinDiffs([...earlier, ...intents].map(({ diff }) => diff));
     return {
-      ...{ operation, digest: this.#digest(), context, minutes },
+      ...{ operation, digest: this.#digest(), context, minutes, diff, driveOwner: this.#driveOwner },
       parts: [...earlier.map(({ part }) => part), ...intents.map(partOf)],
       effects: [...before, ...intents.flatMap(({ effects }) => effects)],
       allowed: before.length === 0 ? undefined : before.length,
-      diff,
     };
   }
 
@@ -259,7 +264,7 @@ export class ApprovalGate {
 }
 
 /** The part of an approval for one intent. All effects of an intent are in one root. */
-export function partOf({ effects, state = "" }: Intent): ApprovalPart {
+export function partOf({ effects, state = "" }: Intent): EffectPart {
   return {
     root: effects[0]?.root ?? "",
     before: JSON.stringify([state, effects.map(({ path, real, toReal, before }) => [path, real, toReal, before])]),
@@ -290,4 +295,5 @@ function commandIn({ transfer }: SurfaceContext): string | undefined {
 }
 
 const NOBODY = "Nobody can be asked here: run 'venue-files serve', and connect by its URL";
+const DRIVES_OF_TWO = "changes in drives of two owners by one call, where a person is asked. Copy, then remove";
 const TOO_MANY = "Too many requests wait for a person already. Try again later";

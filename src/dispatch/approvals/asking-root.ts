@@ -43,6 +43,7 @@ export function askingRoot(root: Root, access: CallAccess, call: CallState): Roo
     pathsOf(effect).every((path) => authoriser.allows([root.name, ...path], ability));
   gate.join(name, {
     owner: root.owner,
+    isDrive: root.drive !== undefined,
     mayApprove: (effect) => isApprover && allows(APPROVE, effect),
     mayRead: (effect) => allows("crud/read", effect),
   });

@@ -36,7 +36,7 @@ export interface Approval {
   readonly request: Omit<ApprovalRequest, "context">;
   /** Canonical DID of who made the call. */
   readonly caller: string;
-  /** Owner of the drives that the call was on, if any: as `caller`, but for an access token its maker. */
+  /** Owner of the drives that the call was on; where there are none, as `caller`, but for an access token its maker. */
   readonly driveOwner: string;
   readonly credentials: CredentialChain;
   /** The code that a person types at the operator's terminal. */
@@ -109,7 +109,7 @@ export class Approvals implements ApprovalDesk {
     const { context: _, ...kept } = request;
     const approval: Approval = {
       ...{ id: randomBytes(16).toString("hex"), request: kept, caller, created, state: "pending" },
-      driveOwner: ownerOf(request.context),
+      driveOwner: request.driveOwner ?? ownerOf(request.context),
       credentials,
       code: String(randomInt(10_000)).padStart(4, "0"),
       expires: created + request.minutes * MINUTE_MS,

@@ -7,6 +7,7 @@ import type { AuditRecord } from "../../../src/audit/record.js";
 import type { CapabilityRules } from "../../../src/authz/capability-rules.js";
 import { parseFileConfig } from "../../../src/config/load.js";
 import type { Adapter, SurfaceContext } from "../../../src/core/ports/adapter.js";
+import type { ApprovalDesk } from "../../../src/core/ports/approval.js";
 import type { ChangeRecord } from "../../../src/core/ports/changes/change.js";
 import { openDrives, type TestDrives } from "../../backend/drive/open-drives.js";
 import { type Failure, failureOf } from "../../ops/ground.js";
@@ -25,7 +26,7 @@ export interface References {
 /** Roots `host`, `tmp`, `mine` (the drive `notes` of whoever calls), `part` (its directory `deep/part`), and the operations on drives. */
 export function useReferences(
   capabilities: CapabilityRules = {},
-  { davUrl }: { davUrl?: (context: SurfaceContext) => string | undefined } = {},
+  { davUrl, approvals }: { davUrl?: (context: SurfaceContext) => string | undefined; approvals?: ApprovalDesk } = {},
 ): References {
   let opened: { dir: string; drives: TestDrives; files: HostedFileAdapter; others: readonly Adapter[] } | undefined;
   const audit: AuditRecord[] = [];
@@ -37,11 +38,11 @@ export function useReferences(
     const roots = {
       host: dir,
       tmp: { temp: true },
-      mine: { dlfs: "notes" },
+      mine: { dlfs: "notes", ...(approvals && { approve: { for: ["all"] as const } }) },
       part: { dlfs: "notes", subpath: "deep/part" },
     } as const;
     const files = await assembleAdapter(parseFileConfig({ roots }, { baseDir: "/" }), {
-      ...{ drives, davUrl, discloseHostPaths: false, changeSinks: [(record) => void changes.push(record)] },
+      ...{ drives, davUrl, approvals, discloseHostPaths: false, changeSinks: [(record) => void changes.push(record)] },
       audit: { write: (record) => void audit.push(record), close: async () => {} },
       onInternalError: (error) => void internal.push(error),
       capabilities: {

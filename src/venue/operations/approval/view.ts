@@ -72,13 +72,14 @@ export function approvalView(approval: Approval, asking: Asking, whole: boolean)
   const { operation, effects: all, diff } = request;
   const { context, venue } = asking;
   const rights = venue.files.rights("approval:get", context);
+  const isHere = isOwnDrive(approval, asking);
   const isReadable = (one: Effect): boolean =>
-    pathsOf(one).every((path) => rights.allows([one.root, ...path], "crud/read"));
+    isHere && pathsOf(one).every((path) => rights.allows([one.root, ...path], "crud/read"));
   // A request of another caller shows only the effects that this caller may approve.
   const effects = isOwn(approval, asking)
     ? all.map((one) => (isReadable(one) ? one : withoutContent(one)))
     : all.filter(mayApprove(asking));
-  const mayRead = all.every(isReadable) && isOwnDrive(approval, asking);
+  const mayRead = all.every(isReadable);
   const isTerminal = whole && isOperator(context, venue) && chainOf(context, venue.access)[0] === OPERATORS_OWN;
   const { effects: effect, ...more } = shownPart(effects);
   return {
