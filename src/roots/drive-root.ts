@@ -1,6 +1,6 @@
 // Roots that are drives, or directories in them: configured, or named by a reference.
 
-import { drivesBelow } from "../backend/drive/below.js";
+import { driveOfAnother, drivesBelow } from "../backend/drive/below.js";
 import { DriveBackend, type DriveSource } from "../backend/drive/drive.js";
 import { journalAccess } from "../backend/drive/journal.js";
 import { invalidInput, notSupportedHere } from "../core/errors/texts.js";
@@ -21,9 +21,12 @@ export function driveRoot(
     ...policiesOf({ deny, protect }, { foldsCase: false }),
     ...{ name, kind: "dlfs", readOnly, drive, description, maxReadBytes, approve, encoding: otherThanUtf8(encoding) },
     ...(isWhole ? {} : { subpath }),
-    backendFor(owner) {
+    backendFor(owner, isOthers) {
       if (drives === undefined) throw notSupportedHere("drives");
-      const own = () => drives.of(owner);
+      const own = async () => {
+        const all = await drives.of(owner);
+        return isOthers ? driveOfAnother(all, drive, name) : all;
+      };
       const open = isWhole ? own : async () => drivesBelow(await own(), subpath);
       return new DriveBackend({ open, drive, rootName: name });
     },

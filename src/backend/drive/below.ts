@@ -1,6 +1,7 @@
 // A directory of a drive as the top of a root. Paths in the log of the drive stay those of the drive.
 
 import { FileAdapterError } from "../../core/errors/errors.js";
+import { notFound } from "../../core/errors/texts.js";
 import type { ChangeRecord } from "../../core/ports/changes/change.js";
 import type { DriveChange, DriveReader, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
 
@@ -13,6 +14,25 @@ export function drivesBelow(own: Own, top: Path): Own {
     read: async (drive) => readerBelow(await own.read(drive), top),
     change: (drive, work) => own.change(drive, (tree) => work(changeBelow(tree, top))),
     stage: (content) => own.stage(content),
+    log: own.log,
+  };
+}
+
+/** A drive for who is not its owner, and makes none: names of owners cost nothing, and each has a quota. @param root its name there */
+export function driveOfAnother(own: OwnerDrives, drive: string, root: string): Own {
+  const checkThere = async () => {
+    if (!(await own.list()).includes(drive)) throw notFound({ root, path: "" });
+  };
+  return {
+    read: (name) => own.read(name),
+    async change(name, work) {
+      await checkThere();
+      return own.change(name, work);
+    },
+    async stage(content) {
+      await checkThere();
+      return own.stage(content);
+    },
     log: own.log,
   };
 }

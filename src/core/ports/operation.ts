@@ -87,8 +87,8 @@ export interface Root extends RootFacts {
 /** A root that is a separate tree for each caller. */
 export interface PersonalRoot extends RootFacts {
   readonly drive: string;
-  /** @param owner DID, authenticated */
-  backendFor(owner: string): Backend;
+  /** @param owner DID @param isOthers the owner is not the caller: nothing is made for it, and a drive that is not there is missing */
+  backendFor(owner: string, isOthers: boolean): Backend;
   readonly journalFor?: ((owner: string) => RootJournalAccess) | undefined;
 }
 

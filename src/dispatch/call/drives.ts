@@ -89,12 +89,12 @@ export function viewsOf({ authoriser, context, parts }: CallState): readonly Roo
 /** The last owner's root of each drive root: a patch asks for it once per file. */
 const lastOpened = new WeakMap<PersonalRoot, Root>();
 
-/** A drive root of one owner. @param owner DID */
-export function openForOwner(root: PersonalRoot, owner: string): Root {
+/** A drive root of one owner. @param owner DID @param isOthers it is not the caller */
+export function openForOwner(root: PersonalRoot, owner: string, isOthers = false): Root {
   const last = lastOpened.get(root);
   if (last?.owner === owner) return last;
   const journal = root.journalFor === undefined ? {} : { journal: root.journalFor(owner) };
-  const opened: Root = { ...root, owner, backend: root.backendFor(owner), ...journal };
+  const opened: Root = { ...root, owner, backend: root.backendFor(owner, isOthers), ...journal };
   lastOpened.set(root, opened);
   return opened;
 }

@@ -39,14 +39,15 @@ export function driveAt({ root, abilities }: PlaceRequest, path: RelPath, call: 
   const owner = named.owner === undefined ? ownerOf(drive, context, parts) : references.canonicalDid(named.owner);
   const name = driveKey(owner, drive);
   const may = (resource: readonly string[]) => abilities.every((can) => authoriser.allows(resource, can));
-  if (owner === parts.driveOwner?.(context) && !may([name, ...path.segments])) {
+  const isOthers = owner !== parts.driveOwner?.(context);
+  if (!isOthers && !may([name, ...path.segments])) {
     for (const one of parts.roots().values()) {
       const below = isPersonal(one) && one.drive === drive ? pathBelow(one, path) : undefined;
       if (below !== undefined && may([one.name, ...below.segments]) && isPersonal(one))
         return { name: one.name, path: below, root: openForOwner(one, owner) };
     }
   }
-  return { name, path, root: openForOwner(references.drive(drive, name), owner) };
+  return { name, path, root: openForOwner(references.drive(drive, name), owner, isOthers) };
 }
 
 /** The drive that a call has named, by its key. */

@@ -68,3 +68,21 @@ test("what is allowed in the drive of one owner is not allowed in one of another
     copied: true,
   });
 });
+
+test("a token of an owner who has no such drive makes none", async () => {
+  const drive = `${alice.did}/dlfs/other`;
+  const ucans = [gives(alice, bob, { att: [{ with: drive, can: "crud" }] })];
+  for (const [operation, fields] of [
+    ["file:write", { content: "y" }],
+    ["file:append", { content: "y" }],
+    ["file:mkdir", {}],
+    ["file:create", {}],
+  ] as const) {
+    const failure = await ground.fail(operation, { path: `${drive}/a`, ...fields }, { ...BOB, ucans });
+    expect(failure).toMatchObject({ code: "NOT_FOUND" });
+  }
+  const context: SurfaceContext = { callerDID: alice.did, authentication: "identity" };
+  expect(await ground.call("dlfs:list-drives", {}, context)).toMatchObject({
+    drives: [expect.stringContaining("notes")],
+  });
+});
