@@ -21,6 +21,8 @@ export interface SpelledCall {
   readonly given: Fields;
   /** The answer in the fields of the call. Absent: they are ours. */
   readonly answer?: (output: unknown, places: CallPlaces) => unknown;
+  /** The call for the first bytes alone, from which it is answered too where the whole is too large. Absent: it is not. */
+  readonly start?: Fields;
 }
 
 /** Operations that may name no root at all: their answer is then about every root. */
@@ -46,10 +48,9 @@ export function spelledCall({ name, on, runs }: AnyOperation, input: Fields, onD
     if (ROOTLESS.has(name)) return { given };
     throw required("root");
   }
-  return { given: placed, ...partOf(answer ?? (name === "read" && isWholeRead(given) ? readAnswer : undefined)) };
+  if (name === "read" && isWholeRead(given)) return { given: placed, answer: readAnswer, start: startOf(placed) };
+  return answer === undefined ? { given: placed } : { given: placed, answer };
 }
-
-const partOf = (answer: SpelledCall["answer"]): Pick<SpelledCall, "answer"> => (answer === undefined ? {} : { answer });
 
 /** `contentRef` and `asset` are one field. */
 function withAsset({ contentRef, ...input }: Fields): Fields {
@@ -144,11 +145,18 @@ const isWholeRead = ({ mode = "", offset, length, line, limit, head, tail, versi
   (mode === "" || mode === "auto") &&
   [offset, length, line, limit, head, tail, version].every((one) => one === undefined);
 
+/** Enough to tell most bytes from text. */
+const START_BYTES = 8192;
+const startOf = (input: Fields): Fields => Object.assign({}, input, { offset: 0, length: START_BYTES });
+
+/** What is told of bytes that the answer does not have. */
+const FACTS: ReadonlySet<string> = new Set(["size", "mime", "etag", "hash"]);
+
 /** Bytes that are no text are fetched from their URL. */
 function readAnswer(output: unknown, { url }: CallPlaces): unknown {
   if (!isObject(output) || output["encoding"] !== "base64") return output;
   const where = url();
   if (where === undefined) return output;
-  const facts = Object.entries(output).filter(([name]) => name !== "content" && name !== "encoding");
+  const facts = Object.entries(output).filter(([name]) => FACTS.has(name));
   return { encoding: "binary", ...Object.fromEntries(facts), url: where };
 }

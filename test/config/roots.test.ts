@@ -179,6 +179,13 @@ describe("a wrong root is refused", () => {
     ...["", ".", "..", "a/b", "a\\b", "a\n", "x".repeat(129)].map((dlfs): [object, string] => [{ dlfs }, driveName]),
     [{ dlfs: "é".repeat(65) }, "'roots.docs.dlfs' must be the name of a drive: at most 128 bytes"],
     [{ dlfs: "notes", prefix: "a" }, "'roots.docs.prefix' is only allowed together with 'temp'"],
+    ...["..", "a/..", "a/../b", "/a", "/", "", ".", "a\n"].map((subpath): [object, string] => [
+      { dlfs: "notes", subpath },
+      "'roots.docs.subpath' must be a relative path of a directory, without '..'",
+    ]),
+    [{ dlfs: "notes", subpath: 5 }, "'roots.docs.subpath' must be a string, not a number"],
+    [{ path: "a", subpath: "b" }, "'roots.docs.subpath' is only allowed together with 'dlfs'"],
+    [{ temp: true, subpath: "b" }, "'roots.docs.subpath' is only allowed together with 'dlfs'"],
     ...["owner", "durability", "crossDevice", "hardLinks", "io", "quota", "journal", "trash"].map(
       (option): [object, string] => [
         { dlfs: "notes", [option]: VALID[option] },

@@ -123,6 +123,20 @@ export const CALLS: readonly ParityCall[] = [
   call("delete", w("nope")),
   call("delete", w("link.txt")),
   call("delete", w("a", { recursive: true })),
+  // By references, in the fields of upstream.
+  call("create", { path: "file://work/created.txt", content: { inline: "c" } }),
+  call("create", { path: "file:/work/created.txt" }),
+  call("read", { path: "file:/work/created.txt" }),
+  call("list", { path: "file://work/sub" }),
+  call("copy", { from: "file://work/created.txt", to: "file://work/sub/created.txt" }),
+  call("move", { from: "file://work/created.txt", to: "sub/created.txt" }),
+  call("move", { root: "work", from: "created.txt", to: "referred.txt" }),
+  call("write", w("referred.txt", { contentRef: "file://kept/a.txt" })),
+  call("read", { path: "file://kept/none" }),
+  call("read", { path: "file:///text.txt" }),
+  call("read", { path: "ftp://work/text.txt" }),
+  call("delete", { path: "file://nope/a" }),
+  call("delete", { path: "file://work/../a" }),
   // Changing what cannot be changed.
   call("write", w("x")),
   call("write", w("x", { content: "a", value: 1 })),
@@ -166,6 +180,9 @@ export const NARROWED_CALLS: readonly ParityCall[] = [
   call("write", w("in/n.txt", { content: "n" })),
   call("write", w("in2/n.txt", { content: "n", parents: true })),
   call("delete", w("in/n.txt")),
+  call("create", { path: "file://work/in/c.txt" }),
+  call("create", { path: "file://work/c.txt" }),
+  call("read", { path: "file:/work/text.txt" }),
 ];
 
 /** Every code that the calls together must bring about. */

@@ -2,7 +2,8 @@
 
 import { driveKey, driveOfKey, referenceTo } from "../../authz/drive-key.js";
 import type { RelPath } from "../../core/call/path.js";
-import { type Awaitable, after } from "../../core/io.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { type Awaitable, after, isPending } from "../../core/io.js";
 import {
   isPersonal,
   type OpenRoot,
@@ -76,10 +77,36 @@ export function runSpelled(
   } catch (error) {
     throw addVisibleRoots(error, visible);
   }
-  const { given, answer } = spelled;
+  const { given, answer, start } = spelled;
   call.given = given;
-  const output = run();
-  return answer === undefined ? output : after(output, (ours) => answer(ours, placesOf(call)));
+  if (answer === undefined) return run();
+  const answerBy = (ours: unknown) => answer(ours, placesOf(call));
+  if (start === undefined) return after(run(), answerBy);
+  const fromStart = (error: unknown): Awaitable<unknown> => {
+    const isTooLarge = error instanceof FileAdapterError && error.code === "TOO_LARGE";
+    if (!isTooLarge || placesOf(call).url() === undefined) throw error;
+    call.given = start;
+    call.forgetPlaces();
+    return after(run(), (ours) => {
+      const answered = answerBy(ours);
+      if (answered === ours) throw error;
+      return answered;
+    });
+  };
+  return recovered(() => after(run(), answerBy), fromStart);
+}
+
+/** As `catch` does, for what may be there at once. */
+function recovered(
+  work: () => Awaitable<unknown>,
+  recover: (error: unknown) => Awaitable<unknown>,
+): Awaitable<unknown> {
+  try {
+    const output = work();
+    return isPending(output) ? output.catch(recover) : output;
+  } catch (error) {
+    return recover(error);
+  }
 }
 
 /** What the answer of a call may tell of its places. */

@@ -35,6 +35,7 @@ describe("a call that succeeds prints its output, one line of JSON and nothing e
       ["file:stat", '{"root":"docs","path":"b"}', "--config", "config/venue.json5"],
       { exists: false },
     ],
+    ["by a reference", ["file:stat", '{"path":"file://docs/b"}', ...docs], { exists: false }],
     ["within caps", ["file:stat", '{"root":"docs","path":"b"}', ...docs, "--caps", "caps.json5"], { exists: false }],
     [
       "without an input",
@@ -89,6 +90,15 @@ describe("a call that fails prints nothing, and one line of JSON on standard err
         error: "'input' must be a JSON object",
         errorCode: "INVALID_INPUT",
         errorData: { pointer: "", expected: "object" },
+      },
+    ],
+    [
+      "a reference that names nothing",
+      ["file:read", '{"path":"file:///a.txt"}'],
+      {
+        error: "'path' must name a root: file://<root>/<path>",
+        errorCode: "INVALID_INPUT",
+        errorData: { pointer: "/path", expected: "a path or a reference" },
       },
     ],
     [
@@ -194,6 +204,33 @@ describe("a call with a key is made as its DID:", () => {
     });
     expect(await venueFiles(stat("--key", "bob"))).toMatchObject(exists);
     expect((await venueFiles(stat("--key", "carol"))).status).toBe(1);
+  });
+
+  test("in its own drive by references, and in that of another with what its owner gives", async () => {
+    const { folder, venueFiles } = makeGround();
+    const call = async (operation: string, input: object, ...more: string[]) => {
+      const line = ["call", operation, JSON.stringify(input), "--config", "venue.json5", ...more];
+      const { stdout, stderr } = await venueFiles(line);
+      return JSON.parse(stdout + stderr) as unknown;
+    };
+    const own = `${did("alice")}/dlfs/notes`;
+    const text = { inline: "hers" };
+    expect(await call("file:create", { path: "dlfs/notes/a", content: text }, "--key", "alice")).toMatchObject({
+      ref: `${own}/a`,
+      created: true,
+    });
+    for (const path of [`${own}/a`, "dlfs://notes/a"])
+      expect(await call("file:read", { path }, "--key", "alice")).toMatchObject({ content: "hers" });
+    expect(await call("file:copy", { from: "dlfs/notes/a", to: "file://docs/a" }, "--key", "alice")).toMatchObject({
+      ...{ copied: true, from: `${own}/a`, to: "file://docs/a" },
+    });
+    const capabilities = [{ with: own, can: "crud/read" }];
+    writeFileSync(join(folder, "bob.ucan"), await tokenOf("alice", "bob", { capabilities }));
+    const asBob = ["--key", "bob", "--proof", "bob.ucan"];
+    expect(await call("file:read", { path: `${own}/a` }, ...asBob)).toMatchObject({ content: "hers" });
+    const refused = await call("file:read", { path: `${own}/none` }, "--key", "bob");
+    expect(refused).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
+    expect(await call("file:delete", { path: `${own}/a` }, ...asBob)).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
   });
 
   test("with what its proofs give, from files and variables, and no more", async () => {

@@ -395,6 +395,35 @@ test("binary files read by references say where WebDAV has them", async () => {
   }
 });
 
+test("what is no text and too large for an answer has its URL all the same", async () => {
+  const roots = { docs: "docs", tmp: { temp: true as const } };
+  await ground.open({ webdav: true, file: { roots, limits: { maxReadBytes: 10_000 } } });
+  const write = (path: string, content: Buffer) =>
+    ground.byOperator("file:write", { root: "tmp", path, bytes: content.toString("base64") });
+  await write("large", Buffer.alloc(20_000));
+  await write("small", Buffer.alloc(100));
+  await write("text", Buffer.alloc(20_000, "text "));
+  const read = async (path: string, more: object = {}) => ground.byOperator("file:read", { path, ...more });
+  for (const [name, size, more] of [
+    ["large", 20_000, {}],
+    ["large", 20_000, { mode: "auto" }],
+    ["small", 100, { maxBytes: 50 }],
+  ] as const) {
+    const { output } = await read(`file://tmp/${name}`, more);
+    expect(output).toEqual({
+      ...{ encoding: "binary", size, mime: "application/octet-stream", url: `${ground.venue.url}/dav/tmp/${name}` },
+      ...(output["etag"] === undefined ? {} : { etag: expect.any(String) }),
+    });
+    const headers = { authorization: `Basic ${Buffer.from(`x:${ground.venue.localToken}`).toString("base64")}` };
+    const body = await (await fetch(String(output["url"]), { headers })).arrayBuffer();
+    expect(body.byteLength).toBe(size);
+  }
+  for (const more of [{ mode: "bytes" }, { mode: "text" }, { lineNumbers: true, mode: "text" }])
+    expect((await read("file://tmp/large", more)).errorCode).toBe("TOO_LARGE");
+  expect((await read("file://tmp/text")).errorCode).toBe("TOO_LARGE");
+  expect((await ground.byOperator("file:read", { root: "tmp", path: "large" })).errorCode).toBe("TOO_LARGE");
+});
+
 test("entries with conditions grant nothing, and ucan:verify says which", async () => {
   await ground.open();
   for (const [nb, named] of [

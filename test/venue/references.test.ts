@@ -1,0 +1,102 @@
+import { describe, expect, test } from "@jest/globals";
+import { approvalsOf, asked } from "./operations/approval/approval-calls.js";
+import { useGround } from "./operations/fixture.js";
+
+const ground = useGround();
+const { issue, decide, mcp } = approvalsOf(ground);
+
+/** An agent of Alice's, with the rights of her own. */
+async function agentOfAlice(): Promise<{ readonly bearer: string }> {
+  const caps = [
+    { with: "file://", can: "crud" },
+    { with: "dlfs://notes/", can: "crud" },
+  ];
+  return { bearer: (await issue({ label: "agent", caps }, { as: ground.alice })).token };
+}
+
+describe("over MCP", () => {
+  test("with one root, only dlfs:// and the full name of a drive are references", async () => {
+    const hers = { path: "hers", owner: ground.alice.did };
+    await ground.open({ file: { roots: { hers } }, drives: { store: { path: "drives" } } });
+    const { bearer } = await agentOfAlice();
+    await mcp(bearer, "file_write", { path: "dlfs/notes/a", content: "in the root", parents: true });
+    expect((await ground.call("file:read", { root: "hers", path: "dlfs/notes/a" }, { bearer })).output).toMatchObject({
+      content: "in the root",
+    });
+    await mcp(bearer, "file_create", { path: "dlfs://notes/a", content: { inline: "in the drive" } });
+    for (const path of ["dlfs://notes/a", `${ground.alice.did}/dlfs/notes/a`]) {
+      expect(await mcp(bearer, "file_read", { path })).toContain("in the drive");
+      expect((await ground.call("file:read", { path }, { bearer })).output).toMatchObject({ content: "in the drive" });
+    }
+    expect(await mcp(bearer, "file_read", { path: "dlfs/notes/a" })).toContain("in the root");
+    expect(await mcp(bearer, "file_move", { from: "dlfs://notes/a", to: "b" })).toContain(
+      `${ground.alice.did}/dlfs/notes/b`,
+    );
+    expect(await mcp(bearer, "file_move", { from: "dlfs/notes/a", to: "b" })).toContain("file://hers/b");
+  });
+
+  test("with several roots, all are", async () => {
+    await ground.open({
+      file: { roots: { hers: { path: "hers", owner: ground.alice.did }, tmp: { temp: true } } },
+      drives: { store: { path: "drives" } },
+    });
+    const { bearer } = await agentOfAlice();
+    for (const path of ["dlfs/notes/a", "file://hers/b", "file:/hers/c"]) {
+      await mcp(bearer, "file_write", { path, content: "of a reference" });
+      expect(await mcp(bearer, "file_read", { path })).toContain("of a reference");
+      expect((await ground.call("file:read", { path }, { bearer })).output).toMatchObject({
+        content: "of a reference",
+      });
+    }
+    expect(await mcp(bearer, "file_read", { path: "b" })).toContain("'root' is required");
+  });
+});
+
+test.each([
+  ["file://mine/a", { root: "mine", path: "a" }],
+  ["dlfs/notes/a", { path: "dlfs://notes/a" }],
+])("a person who is asked about %s is told its place, and allows that alone", async (path, same) => {
+  const mine = { dlfs: "notes", approve: { for: ["all" as const] } };
+  await ground.open({ file: { roots: { mine } }, drives: { store: { path: "drives" } } });
+  await ground.call("file:write", { root: "mine", path: "a", content: "one" }, { as: ground.alice });
+  const agent = await agentOfAlice();
+  const own = { bearer: (await issue({ label: "page" }, { as: ground.alice })).token };
+  const { approvalId, effect } = asked(await ground.call("file:write", { path, content: "two" }, agent));
+  expect(effect).toMatchObject([{ path: "a", action: "overwrite" }]);
+  const shown = (await ground.call("approval:get", { id: approvalId }, own)).output;
+  expect(shown).toMatchObject({ effect: [{ root: "mine", path: "a", action: "overwrite" }] });
+  expect((await decide(approvalId, own)).output).toMatchObject({ state: "once" });
+  const brings = { content: "two", approval: approvalId };
+  for (const elsewhere of [path.replace(/a$/, "b"), "dlfs/other/a"])
+    expect((await ground.call("file:write", { path: elsewhere, ...brings }, agent)).errorCode).toMatch(
+      /^(?:APPROVAL|CAPABILITY)_DENIED$/,
+    );
+  expect(await ground.call("file:write", { ...same, ...brings }, agent)).toMatchObject({ output: { created: false } });
+  const again = await ground.call("file:write", { path, ...brings }, agent);
+  expect(again).toMatchObject({ errorCode: "APPROVAL_DENIED" });
+});
+
+describe("changes are watched", () => {
+  test.each([
+    ["by a reference to a drive", { path: "dlfs/notes/deep" }, "deep/part/a"],
+    ["by the full name of a drive", { path: "OWN/deep" }, "deep/part/a"],
+    ["in a directory of a drive that is a root", { root: "part" }, "a"],
+  ])("%s", async (_how, place, path) => {
+    const roots = { mine: { dlfs: "notes" }, part: { dlfs: "notes", subpath: "deep/part" } };
+    await ground.open({ file: { roots }, drives: { store: { path: "drives" } } });
+    const by = { as: ground.alice };
+    await ground.call("file:mkdir", { root: "mine", path: "deep/part", parents: true }, by);
+    const own = `${ground.alice.did}/dlfs/notes`;
+    const at = "path" in place ? { path: place.path.replace("OWN", own) } : place;
+    const { output: first } = await ground.call("file:watch", at, by);
+    expect(first).toMatchObject({ events: [] });
+    await ground.call("file:write", { root: "mine", path: "outside", content: "x" }, by);
+    await ground.call("file:write", { path: "file://mine/deep/part/a", content: "x" }, by);
+    await ground.call("file:write", { root: "mine", path: "deep/part/a", content: "x" }, { as: ground.bob });
+    const { output } = await ground.call("file:watch", { ...at, cursor: first["cursor"], waitMs: 2000 }, by);
+    expect(output).toMatchObject({ events: [{ path, type: "created" }], overflow: false });
+    await ground.call("file:create", { path: "file://part/b" }, by);
+    const { output: next } = await ground.call("file:watch", { ...at, cursor: output["cursor"], waitMs: 2000 }, by);
+    expect(next).toMatchObject({ events: [{ path: path.replace(/a$/, "b"), type: "created" }] });
+  });
+});
