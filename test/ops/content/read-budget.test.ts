@@ -258,7 +258,7 @@ describe("what a model sees of file:read", () => {
       kind: "blob",
       base64: "AA==",
       mime: "application/octet-stream",
-      uri: "file://r/a%20dir/%C3%BC%23%25.bin",
+      uri: "venue://r/a%20dir/%C3%BC%23%25.bin",
       rest: { encoding: "base64", size: 1, mime: "application/octet-stream", etag: etagOfContent(Buffer.of(0)) },
       note: `etag ${etagOfContent(Buffer.of(0))}`,
     });

@@ -107,7 +107,12 @@ describe("ucan:verify refuses", () => {
       "/can",
     ],
     ["an ability without a resource", { can: "crud" }, "'with' is required: 'with' and 'can' are asked", "/with"],
-    ["what is no capability", { with: "docs", can: "crud" }, "'with' and 'can' must be a file:// resource", "/with"],
+    [
+      "what is no capability",
+      { with: "docs", can: "crud" },
+      "'with' and 'can' must be a resource (file://, dlfs/) and an",
+      "/with",
+    ],
     ["an audience that is no DID", { aud: "bob" }, "'aud' must be a DID", "/aud"],
     ["a misspelt field", { audience: "did:x:y" }, "Unknown field 'audience'", "/audience"],
   ])("%s", async (what, input, text, pointer) => {
