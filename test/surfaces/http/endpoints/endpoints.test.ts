@@ -24,6 +24,7 @@ test("status tells who the venue is and what it can do", async () => {
       name: "test venue",
       version: "0.9.0",
       url: served.url,
+      ucanProfile: "0.10.0",
       stats: { assets: 2, ops: 2 },
     },
   });
