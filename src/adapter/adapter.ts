@@ -27,7 +27,7 @@ import type { EventLog } from "../feed/event-log.js";
 import type { JournalPlace } from "../journal/open-journal.js";
 import { OPERATIONS, STREAM_OPERATIONS } from "../ops/registry.js";
 import { PdfProcesses } from "../pdf/pdf-processes.js";
-import { driveNamed } from "../roots/drive-root.js";
+import { askingRootOf, driveNamed } from "../roots/drive-root.js";
 import type { RootsState } from "../roots/groups.js";
 import { type OpenRoots, openRoots } from "../roots/open.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
@@ -156,7 +156,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     placeOf: (name) => opened.roots.find((root) => root.name === name),
     onFirstReader: (sink) => changeSinks.push(sink),
   });
-  const asking = (drive: string) => opened.roots.find((root) => root.drive === drive && root.approve !== undefined);
+  const asking = (drive: string) => askingRootOf(opened.roots, drive);
   const canonicalDid = (did: string) => parts.capabilities?.canonicalDid?.(did) ?? did;
   const shared = {
     ...{ limits, clock, gate: new Gate(limits.maxConcurrent), repeats: new Repeats(clock) },

@@ -45,7 +45,7 @@ export interface DriveAdapterParts
   /** Absent: every call that opens a drive fails with NOT_SUPPORTED. */
   readonly source: DriveSource | undefined;
   /** Name and rules of the root by which the operator offers a drive, if it asks a person. */
-  readonly asking?: (drive: string) => Pick<RootFacts, "name" | "approve"> | undefined;
+  readonly asking?: (drive: string) => Pick<RootFacts, "name" | "approve" | "subpath"> | undefined;
 }
 
 /** Creates the adapters `dlfs` and `drive`. In file operations the input has `drive` in place of `root`. */

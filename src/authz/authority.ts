@@ -1,5 +1,6 @@
 // The authority of a caller, before caps lists narrow it: ownership, configured and public grants, and proofs (UCANs).
 
+import { APPROVE } from "../core/call/capability.js";
 import type { ChainLink, HeldGrant, UcanToken } from "../ucan/verify/proof.js";
 import type { DenialReason } from "./denial.js";
 import {
@@ -180,8 +181,9 @@ export class CallerAuthority implements Authority {
   #ownDrivesCover(need: Need): boolean {
     const { self, driveOwner } = this.#facts;
     if (driveOwner === undefined || need.owner !== driveOwner) return false;
+    // As in roots on its drives, it decides what others may change there.
     return self === undefined
-      ? covers(everyDriveOf(driveOwner), need)
+      ? covers(everyDriveOf(driveOwner), need) || need.words[0] === APPROVE
       : self.grants.some((grant) => covers(grant, need));
   }
 

@@ -40,7 +40,7 @@ interface NamedDrive {
   /** Name of the root. Default: that of the drive. */
   readonly name?: string;
   /** Name and rules of the root by which the operator offers a drive, if it asks a person. */
-  readonly asking?: Pick<RootFacts, "name" | "approve"> | undefined;
+  readonly asking?: Pick<RootFacts, "name" | "approve" | "subpath"> | undefined;
 }
 
 /** A drive that no configuration offers as a root. @throws INVALID_INPUT for a name that no drive can have */
@@ -52,8 +52,16 @@ export function driveNamed(
   const rules = "1 to 128 bytes, without '/', '\\' and control characters, not '.' or '..'";
   if (!isDriveName(drive))
     throw invalidInput(`'drive' must be the name of a drive: ${rules}`, "/drive", "the name of a drive");
-  const approvalPart = asking?.approve === undefined ? {} : { approve: { ...asking.approve, askedAs: asking.name } };
+  // A directory of the drive is no name for all of it.
+  const askedAs = asking?.subpath === undefined ? { root: asking?.name ?? name } : ("drive" as const);
+  const approvalPart = asking?.approve === undefined ? {} : { approve: { ...asking.approve, askedAs } };
   return driveRoot(name, { drive, ...PLAIN_ROOT, ...approvalPart }, source);
+}
+
+/** The root by which a person is asked about a drive: one that is all of it, else one that is a directory of it. */
+export function askingRootOf(roots: readonly RootFacts[], drive: string): RootFacts | undefined {
+  const asking = roots.filter((root) => root.drive === drive && root.approve !== undefined);
+  return asking.find(({ subpath }) => subpath === undefined) ?? asking[0];
 }
 
 export function policiesOf({ deny, protect }: Pick<RootConfig, "deny" | "protect">, options: DenyOptions) {

@@ -76,6 +76,37 @@ test.each([
   expect(again).toMatchObject({ errorCode: "APPROVAL_DENIED" });
 });
 
+test.each([["dlfs/notes/x"], ["dlfs/notes/deep/part/a"]])(
+  "where a person is asked about a directory of a drive alone, %s is asked about by its place in the drive",
+  async (path) => {
+    const part = { dlfs: "notes", subpath: "deep/part", approve: { for: ["all" as const] } };
+    await ground.open({ file: { roots: { part } }, drives: { store: { path: "drives" } } });
+    await ground.call("file:mkdir", { root: "part", path: "", parents: true }, { as: ground.alice });
+    const drive = `${ground.alice.did}/dlfs/notes`;
+    const agent = await agentOfAlice();
+    const ofPart = [{ with: "file://part/", can: "approve" }];
+    const narrow = { bearer: (await issue({ label: "of a part", caps: ofPart }, { as: ground.alice })).token };
+    const own = { bearer: (await issue({ label: "page" }, { as: ground.alice })).token };
+    for (const [operation, place] of [
+      ["file:write", { path }],
+      ["dlfs:write", { drive: "notes", path: path.replace("dlfs/notes/", "") }],
+    ] as const) {
+      const call = { ...place, content: operation, parents: true };
+      const { approvalId } = asked(await ground.call(operation, call, agent));
+      const { output } = await ground.call("approval:get", { id: approvalId }, own);
+      expect(output).toMatchObject({ effect: [{ root: drive, path: path.replace("dlfs/notes/", "") }] });
+      for (const by of [{ as: ground.bob }, agent, ...(path.endsWith("x") ? [narrow] : [])])
+        expect((await decide(approvalId, by)).errorCode).toBe("CAPABILITY_DENIED");
+      expect((await decide(approvalId, own)).output).toMatchObject({ state: "once" });
+      const made = await ground.call(operation, { ...call, approval: approvalId }, agent);
+      expect(made.errorCode).toBeUndefined();
+    }
+    // Whoever may decide is not asked, by any name.
+    const direct = await ground.call("file:write", { path, content: "by Alice" }, { as: ground.alice });
+    expect(direct).toMatchObject({ output: { created: false } });
+  },
+);
+
 describe("changes are watched", () => {
   test.each([
     ["by a reference to a drive", { path: "dlfs/notes/deep" }, "deep/part/a"],

@@ -12,8 +12,8 @@ export interface ApprovalRules {
   readonly minutes: number;
   /** Whether the user of the client that calls may decide. Absent: where the client started this process. */
   readonly elicit?: boolean;
-  /** Name of the root that a person is asked about. Default: the one that has these rules. */
-  readonly askedAs?: string;
+  /** Name of the root that a person is asked about, or `drive`: the drive by its canonical reference. Default: the root that has these rules. */
+  readonly askedAs?: { readonly root: string } | "drive";
 }
 
 /** Effects of a call, computed before anything is changed. */

@@ -1,6 +1,7 @@
 // Roots that ask a person: all changes of a call but those whose caller holds the ability to approve in all of the root.
 // Their backend asks before each commit; the gate judges effect by effect, once it is known where links lead.
 
+import { driveKey } from "../../authz/drive-key.js";
 import { type Ability, APPROVE } from "../../core/call/capability.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { conflict } from "../../core/errors/texts.js";
@@ -30,12 +31,18 @@ export const mayActAsApprover = ({ surface, tool, terms }: SurfaceContext): bool
 const rulesOf = ({ client }: SurfaceContext, root: string): ApprovalRules | undefined =>
   client?.review?.asksIn(root) === true ? { for: [], minutes: 0 } : undefined;
 
+/** The name by which a person is asked about a root. */
+function askedName({ name, owner, drive = name }: Root, { askedAs }: ApprovalRules): string {
+  if (askedAs === "drive") return driveKey(owner, drive);
+  return askedAs?.root ?? name;
+}
+
 /** A root as one call changes it. @param access to the place of the call, which asks from now on */
 export function askingRoot(root: Root, access: CallAccess, call: CallState): Root {
   const { authoriser, context } = call;
   const { approve: rules = rulesOf(context, root.name), backend } = root;
   if (rules === undefined) return root;
-  const { askedAs: name = root.name } = rules;
+  const name = askedName(root, rules);
   const isApprover = mayActAsApprover(context);
   if (isApprover && authoriser.allows([root.name], APPROVE)) return root;
   const { gate } = call;

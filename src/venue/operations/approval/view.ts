@@ -1,6 +1,7 @@
 // Decides who may see and decide an approval, and what they are shown.
 
 import { isDeepStrictEqual } from "node:util";
+import { driveOfKey } from "../../../authz/drive-key.js";
 import { type Effect, pathsOf, shownPart, withoutContent } from "../../../core/ports/effect.js";
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { type Approval, driveOwnerOf } from "../../approvals/approvals.js";
@@ -36,7 +37,10 @@ function mayApprove({ context, venue }: Asking): (effect: Effect) => boolean {
 /** A drive root is another tree for each caller: rights in it are not rights in the same root of another caller. */
 const isOwnDrive = ({ request, driveOwner }: Approval, { context, venue }: Asking): boolean =>
   driveOwner === driveOwnerOf(context, venue.access) ||
-  request.effects.every(({ root }) => venue.files.roots.find(({ name }) => name === root)?.drive === undefined);
+  request.effects.every(
+    ({ root }) =>
+      driveOfKey(root) === undefined && venue.files.roots.find(({ name }) => name === root)?.drive === undefined,
+  );
 
 /** UCANs that narrow their DID own what was asked for with the same ones. */
 const isOwn = (approval: Approval, { context, venue }: Asking): boolean =>
