@@ -107,6 +107,28 @@ test.each([["dlfs/notes/x"], ["dlfs/notes/deep/part/a"]])(
   },
 );
 
+test("where all of a drive asks too, it is what a person is asked about", async () => {
+  const approve = { for: ["all" as const] };
+  const roots = { part: { dlfs: "notes", subpath: "deep", approve }, mine: { dlfs: "notes", approve } };
+  await ground.open({ file: { roots }, drives: { store: { path: "drives" } } });
+  const agent = await agentOfAlice();
+  const { approvalId } = asked(await ground.call("file:write", { path: "dlfs/notes/a", content: "" }, agent));
+  const own = { bearer: (await issue({ label: "page" }, { as: ground.alice })).token };
+  expect((await ground.call("approval:get", { id: approvalId }, own)).output).toMatchObject({
+    effect: [{ root: "mine", path: "a" }],
+  });
+});
+
+test("bytes in a drive of another come with the answer, since WebDAV has no such place", async () => {
+  await ground.open({ webdav: true, drives: { store: { path: "drives" } } });
+  const drive = `${ground.alice.did}/dlfs/notes`;
+  await ground.call("file:write", { path: `${drive}/a`, bytes: "AP8B" }, { as: ground.alice });
+  const { token } = await ground.alice.grant(ground.bob, [{ with: drive, can: "crud/read" }]);
+  const { output } = await ground.call("file:read", { path: `${drive}/a` }, { as: ground.bob, ucans: [token] });
+  expect(output).toMatchObject({ encoding: "base64", content: "AP8B" });
+  expect(output).not.toHaveProperty("url");
+});
+
 describe("changes are watched", () => {
   test.each([
     ["by a reference to a drive", { path: "dlfs/notes/deep" }, "deep/part/a"],
