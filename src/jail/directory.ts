@@ -37,15 +37,15 @@ export interface DirectoryRules {
 /** Size in bytes above which a directory may hold thousands of names and is read in pieces. */
 const LARGE_BYTES = 16_384;
 
-/** The sorted names of a directory, without the reserved ones unless those are asked for. */
+/** The names of a directory in no order ({@link sortYielding}), without the reserved ones unless those are asked for. */
 export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): Io<Name[]> {
   const names: Name[] = [];
   yield* forEachPiece(sys, directory, (entries) => takeNames(names, entries, rules));
-  return yield* sortYielding(names, rules.scope);
+  return names;
 }
 
 /**
- * {@link readNames} of a small directory, without waiting. `undefined`: that one has to read it.
+ * The sorted names of a small directory, without waiting. `undefined`: that one has to read it.
  * @param rules.asParts see `parseEntries`: for who calls nothing by the names
  */
 export function readNamesNow(

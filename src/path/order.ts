@@ -63,6 +63,10 @@ function sortShort<T extends Named>(entries: readonly T[]): T[] {
 const UNLIKE_FOLDED = /[A-Z\u0080-\uffff]/;
 const SURROGATE = /[\ud800-\udfff]/;
 
+/** Whether one comes before another in that order. */
+export const isBefore = (a: Named, b: Named): boolean =>
+  a.isUsual === true && b.isUsual === true ? a.name < b.name : compareNames(a.name, b.name) < 0;
+
 /** Compares two names in that order. */
 const compareNames = (a: string, b: string): number =>
   compareCodePoints(a.toLowerCase(), b.toLowerCase()) || compareCodePoints(a, b);

@@ -1,8 +1,10 @@
 import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Files, openFiles } from "../jail/files.js";
+import { openMcpGround } from "../surfaces/mcp/resources/ways.js";
 
 const DIRECTORIES = 10;
 const FILES_EACH = 100_000;
@@ -32,6 +34,32 @@ describe("a million entries", () => {
       for (const { name } of entries as { name: string }[]) seen.add(name);
     }
     expect(seen.size).toBe(FILES_EACH);
+  });
+
+  test("are completed in no more than twice the time of bare reading", async () => {
+    const path = join(root, "big", "d3");
+    const ground = await openMcpGround({ roots: () => ({ docs: { path } }) });
+    const way = ground.way("modern over HTTP");
+    const ref = { type: "ref/resource", uri: "venue://{root}/{+path}" };
+    const timeOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const start = performance.now();
+      await work();
+      return performance.now() - start;
+    };
+    const [bare, completed]: [number[], number[]] = [[], []];
+    for (let round = 0; round < 9; round++) {
+      bare.push(await timeOf(() => readdir(path)));
+      completed.push(
+        await timeOf(async () => {
+          const { result } = await way.ask("completion/complete", { ref, argument: { name: "path", value: "" } });
+          expect(result.completion).toMatchObject({ hasMore: true, values: { length: 100 } });
+        }),
+      );
+    }
+    await ground.close();
+    const ratio = Math.min(...completed) / Math.min(...bare);
+    process.stdout.write(`completion: ${ratio.toFixed(2)} times bare reading\n`);
+    expect(ratio).toBeLessThan(2);
   });
 
   test("do not make a tree longer than it was asked for", async () => {

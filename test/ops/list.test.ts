@@ -152,6 +152,28 @@ describe("pages of file:list", () => {
     expect(list?.render?.(largest, input).note).toBe('Cut: 10000 of 10001 entries. Go on with after: "9999"');
   });
 
+  test("are the same parts of the whole, however many names there are", async () => {
+    ground.put("first");
+    const marks = ["a", "B", "é", "\uff5e", "😀", "_"];
+    for (let index = 0; index < 9000; index++)
+      linkSync(join(ground.dir, "first"), join(ground.dir, `${marks[(index * 7) % 6]}${(index * 7919) % 9000}`));
+    const whole = await namesOf({ limit: 10_000 });
+    expect(whole).toHaveLength(9001);
+    for (const [offset, limit] of [
+      [0, 1],
+      [0, 100],
+      [3, 50],
+      [0, 4096],
+      [2000, 2097],
+    ] as const) {
+      const { entries, total, truncated } = await ground.run("list", { offset, limit });
+      expect(entries.map(({ name }) => name)).toEqual(whole.slice(offset, offset + limit));
+      expect({ total, truncated }).toEqual({ total: 9001, truncated: true });
+    }
+    const after = whole[99] ?? "";
+    expect(await namesOf({ after, limit: 5 })).toEqual(whole.slice(100, 105));
+  });
+
   test.each([
     ["offset", 1.5],
     ["limit", 0.1],

@@ -51,9 +51,11 @@ export function* allowedOf(
 ): Io<readonly Name[]> {
   if (policy === undefined) return names;
   const allowed: Name[] = [];
-  for (const name of names) {
-    yield* scope.breathe();
-    if (!(yield* isEntryDenied(jail, { directory, below: [], name }, policy))) allowed.push(name);
+  for (const [index, name] of names.entries()) {
+    if (index % 64 === 0) yield* scope.breathe();
+    const isDenied =
+      isDeniedNow([], name, policy) ?? (yield* isEntryDenied(jail, { directory, below: [], name }, policy));
+    if (!isDenied) allowed.push(name);
   }
   return allowed;
 }

@@ -1,11 +1,12 @@
 // Lists directories and describes entries.
 
+import type { CallScope } from "../../core/call/scope.js";
 import type { Io } from "../../core/io.js";
 import type { Access, FileStat, ListedPart, Listing } from "../../core/ports/backend.js";
-import { readEntries, readNames } from "../../jail/directory.js";
+import { type Name, readEntries, readNames, sortYielding } from "../../jail/directory.js";
 import type { Pinned } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import { startAfter } from "../../path/order.js";
+import { isBefore, sortByName, startAfter } from "../../path/order.js";
 import { allowedOf } from "./entry-patterns.js";
 import { stampPart } from "./open.js";
 import type { Arrival } from "./root.js";
@@ -21,9 +22,11 @@ export function* listEntries(
   const { startsWith } = page;
   const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope, startsWith });
   const allowed = yield* allowedOf(jail, directory, { names: all, access });
-  const start = startAfter(allowed, page.after) + page.offset;
+  const most = page.after === undefined ? page.offset + limit : allowed.length;
+  const sorted = yield* firstSorted(allowed, most, access.scope);
+  const start = startAfter(sorted, page.after) + page.offset;
   const { entries, unreadable, vanished } = yield* readEntries(sys, directory, {
-    ...{ names: allowed.slice(start, start + limit), top, scope: access.scope },
+    ...{ names: sorted.slice(start, start + limit), top, scope: access.scope },
     stampPart: page.stamps === true ? stampPart : undefined,
   });
   const denied = all.length - allowed.length;
@@ -35,6 +38,22 @@ export function* listEntries(
     ...(unreadable > 0 && { unreadable }),
     ...(vanished > 0 && { vanished }),
   };
+}
+
+/** Names that are sorted at a time, and most that are worth it. */
+const PIECE = 4096;
+
+/** The first of some names, sorted: the many others need only be told apart from them. */
+function* firstSorted(names: readonly Name[], most: number, scope: CallScope): Io<readonly Name[]> {
+  if (most > PIECE) return yield* sortYielding(names, scope);
+  let first: readonly Name[] = [];
+  for (let at = 0; at < names.length; at += PIECE) {
+    yield* scope.breathe();
+    const last = first[most - 1];
+    const earlier = names.slice(at, at + PIECE).filter((name) => last === undefined || isBefore(name, last));
+    first = sortByName([...first, ...earlier]).slice(0, most);
+  }
+  return first;
 }
 
 export function* statArrival({ jail, walk, found }: Arrival): Io<FileStat | undefined> {

@@ -2,7 +2,7 @@
 
 import { type Io, isPending } from "../../core/io.js";
 import type { WalkContent, WalkEntry, WalkStep } from "../../core/ports/backend.js";
-import { isReachable, lookAt, type Name, readNames, readNamesNow } from "../../jail/directory.js";
+import { isReachable, lookAt, type Name, readNames, readNamesNow, sortYielding } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import type { Stat } from "../../jail/stat.js";
@@ -169,11 +169,12 @@ class EntryWalk {
     }
   }
 
-  #names(): Io<Name[]> {
+  *#names(): Io<Name[]> {
     const { sys, foldsCase, top } = this.#jail;
     const { directory } = this.#descent;
     const { access, keepsReserved } = this.#options;
-    return readNames(sys, directory, { top: directory === top, foldsCase, keepsReserved, scope: access.scope });
+    const rules = { top: directory === top, foldsCase, keepsReserved, scope: access.scope };
+    return yield* sortYielding(yield* readNames(sys, directory, rules), access.scope);
   }
 
   /** `undefined` for a directory that cannot be read. */

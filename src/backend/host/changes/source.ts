@@ -7,7 +7,7 @@ import { type Awaitable, type Io, runIo } from "../../../core/io.js";
 import type { Access, SourceOptions } from "../../../core/ports/backend.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
-import { type Name, readNames } from "../../../jail/directory.js";
+import { type Name, readNames, sortYielding } from "../../../jail/directory.js";
 import { identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { Descent } from "../../../jail/walk/descent.js";
@@ -163,7 +163,7 @@ export class HostSource implements TreeSource {
     const { sys, foldsCase, top } = jail;
     const { directory } = this.#descent;
     const names = yield* readNames(sys, directory, { top: directory === top, foldsCase, scope: access.scope });
-    this.#frames.push({ names, next: 0 });
+    this.#frames.push({ names: yield* sortYielding(names, access.scope), next: 0 });
   }
 
   *#isUnchanged(): Io<boolean> {
