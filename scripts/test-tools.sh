@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the suites that need more than Node: bubblewrap and its network tools, a browser, clients of WebDAV, proxies, a real S3
-# server, the conformance suite of MCP, Covia's Python client, generators of OpenAPI clients. What is missing is skipped, with its reason. SKIP_S3=<reason>
+# server, the conformance suite of MCP, clients in Python and Go, generators of OpenAPI clients. What is missing is skipped, with its reason. SKIP_S3=<reason>
 # leaves out the S3 server, which takes minutes to build the first time. Suites that fail are run once more, and it is said which: programs of others keep a pace of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,8 +16,10 @@ fi
 
 VENUE_FILES_CONFORMANCE=$(bash scripts/conformance-suite.sh) || VENUE_FILES_CONFORMANCE=
 export VENUE_FILES_CONFORMANCE
-VENUE_FILES_COVIA=$(bash scripts/covia-client.sh) || VENUE_FILES_COVIA=
-export VENUE_FILES_COVIA
+VENUE_FILES_PYTHON=$(bash scripts/python-clients.sh) || VENUE_FILES_PYTHON=
+export VENUE_FILES_PYTHON
+VENUE_FILES_GO_CLIENT=$(bash scripts/go-client.sh) || VENUE_FILES_GO_CLIENT=
+export VENUE_FILES_GO_CLIENT
 VENUE_FILES_GENERATORS=$(bash scripts/openapi-generators.sh) || VENUE_FILES_GENERATORS=
 export VENUE_FILES_GENERATORS
 

@@ -5,12 +5,12 @@ import { afterAll, expect } from "@jest/globals";
 import { needs } from "../needs.js";
 import { closeVenues, openVenue } from "./open-venue.js";
 
-const python = process.env["VENUE_FILES_COVIA"] ?? "";
+const python = process.env["VENUE_FILES_PYTHON"] ?? "";
 const script = fileURLToPath(new URL("python-client.py", import.meta.url));
 
 afterAll(closeVenues);
 
-needs(python !== "", "Covia's Python client, which needs pip (scripts/covia-client.sh)")(
+needs(python !== "", "Covia's Python client, which needs pip (scripts/python-clients.sh)")(
   "Covia's Python client does its calls",
   async () => {
     const { venue, url } = await openVenue();
