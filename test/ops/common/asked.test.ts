@@ -13,6 +13,7 @@ const UPDATE = (lines: string): string => `*** Begin Patch\n${lines}\n*** End Pa
 const CALLS: readonly [operation: string, input: object, actions: readonly string[]][] = [
   ["write", { path: "f", content: "new" }, ["overwrite"]],
   ["write", { path: "a/b/new", content: "new", parents: true }, ["create"]],
+  ["create", { path: "new", content: { inline: "new" } }, ["create"]],
   ["append", { path: "f", content: "new" }, ["edit"]],
   ["append", { path: "a/b/new", content: "new", parents: true }, ["create"]],
   ["edit", { path: "f", oldText: "one", newText: "two" }, ["edit"]],
