@@ -78,21 +78,21 @@ const GENERATED = "schema/types.ts";
  * Generated code and `backend-suite`, which is published for others, are not counted.
  */
 const BUDGETS: readonly (readonly [rooms: string, lines: number])[] = [
-  ["core", 5_400],
-  ["database process version", 1_220],
-  ["path schema pdf", 2_270],
-  ["jail", 4_790],
-  ["backend", 12_890],
-  ["drive", 14_890],
-  ["ops", 13_230],
-  ["search authz ucan", 5_220],
-  ["audit feed journal", 5_250],
-  ["dispatch", 3_330],
-  ["config adapter roots", 2_800],
-  ["sandbox profiles", 5_710],
-  ["surfaces", 15_530],
-  ["venue", 11_110],
-  ["cli index", 13_000],
+  ["core", 9_400],
+  ["database process version", 5_220],
+  ["path schema pdf", 6_270],
+  ["jail", 8_790],
+  ["backend", 16_890],
+  ["drive", 18_890],
+  ["ops", 17_230],
+  ["search authz ucan", 9_220],
+  ["audit feed journal", 9_250],
+  ["dispatch", 7_330],
+  ["config adapter roots", 6_800],
+  ["sandbox profiles", 9_710],
+  ["surfaces", 19_530],
+  ["venue", 15_110],
+  ["cli index", 17_000],
 ];
 
 /** A folder is read as a whole. */
