@@ -201,7 +201,7 @@ function ancestors(resource: string): string[] {
   return found;
 }
 
-/** Which blocks of one file may hold records of a caller, operation, outcome or resource. Lines are added as they stand in it. */
+/** Blocks of one file that may hold records of a caller, operation, outcome or resource. Lines are added as they stand in it. */
 class BlockIndex {
   readonly #blocks: Block[] = [];
   #open = newBlock(0);

@@ -12,7 +12,7 @@ export interface CapsList {
   readonly grants: readonly Grant[];
   /** The whole list is invalid and grants nothing. */
   readonly fault?: "malformed" | "too_large";
-  /** What the scopes of a token stand for: its bearer can ask for more of them. */
+  /** Capabilities of a token's scopes; its bearer can ask for more scopes. */
   readonly isOfScopes?: true;
 }
 

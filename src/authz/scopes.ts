@@ -8,7 +8,7 @@ const LEAST = SCOPES[0];
 
 const SCOPE = /^files:(?:([A-Za-z0-9][A-Za-z0-9._-]{0,62}):)?(read|write|delete)$/;
 
-/** What scopes stand for; reading, where none of them is about files. */
+/** Capabilities of OAuth scopes; reading, where none of them is about files. */
 export function capsOfScopes(granted: readonly string[]): readonly Capability[] {
   const own = granted.filter(isOfFiles);
   return (own.length === 0 ? [LEAST] : own).flatMap((scope) => {

@@ -59,7 +59,7 @@ export interface RootOptions {
   readonly deny: readonly string[];
   /** Globs of paths that every caller may at most read, in the same syntax. */
   readonly protect: readonly string[];
-  /** Which changes a person has to allow. Absent: none. */
+  /** Changes a person has to allow. Absent: none. */
   readonly approve?: ApprovalRules;
   /** Text encoding of its files; `utf-8` also reads UTF-16 where a byte order mark announces it. */
   readonly encoding: string;

@@ -7,7 +7,7 @@ import { dataFile, openEnvironment } from "./environment.js";
 import { type Gate, openGate } from "./gate.js";
 import { Room } from "./room.js";
 
-/** Which keys, in which order. */
+/** Range of keys and its order. */
 export interface KeyRange {
   /** The first key, included. */
   readonly start?: Buffer;

@@ -8,7 +8,7 @@ import { parseReference, type Reference } from "../path/reference.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a call is about, once it has run. */
+/** Subject of a call that has run. */
 export interface CallPlaces {
   /** Canonical references of the places of the call, in the order in which it named them. */
   references(): readonly string[];
@@ -149,7 +149,7 @@ const isWholeRead = ({ mode = "", offset, length, line, limit, head, tail, versi
 const START_BYTES = 8192;
 const startOf = (input: Fields): Fields => Object.assign({}, input, { offset: 0, length: START_BYTES });
 
-/** What is told of bytes that the answer does not have. */
+/** Facts about bytes that the answer leaves out. */
 const FACTS: ReadonlySet<string> = new Set(["size", "mime", "etag", "hash"]);
 
 /** Bytes that are no text are fetched from their URL. */

@@ -30,7 +30,7 @@ export interface ChangeFeedOptions {
   readonly onFirstReader: (sink: ChangeSink) => void;
 }
 
-/** Which tree a feed is of. A drive is one tree for all roots on it. */
+/** Tree that a feed covers. A drive is one tree for all roots on it. */
 export interface FeedPlace {
   readonly root: string;
   /** Present for drives. */
@@ -116,7 +116,7 @@ export class RootFeed {
   readonly #merging: Merging;
   readonly #known: KnownStates;
   readonly #covered = new Set<Coverage>();
-  /** Those without readers, that left last at the end. */
+  /** Feeds without readers, the latest at the end. */
   readonly #lingering = new Set<Coverage>();
 
   /** @param isBusy whether a change of the venue is under way */

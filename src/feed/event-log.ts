@@ -173,7 +173,7 @@ export class LogReader<Data> {
   readonly #log: EventLog;
   #filters: readonly (readonly [name: string, filter: Filter<Data>])[];
   readonly #binding: string;
-  /** What is told of new events, with what ends that. */
+  /** Listeners for new events, each with its end. */
   readonly #listeners = new Map<() => void, (() => void)[]>();
 
   /** @param filters by the names of their events @param binding of its cursors; empty: other readers take them too */

@@ -1,4 +1,4 @@
-// Which system calls serve a root: see {@link EngineName}.
+// Choice of the system calls that serve a root: see {@link EngineName}.
 
 import { isWindows } from "../core/system.js";
 import { type EngineName, type Handles, ProcHandles } from "./handles.js";

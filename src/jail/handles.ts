@@ -167,7 +167,7 @@ export class ProcHandles implements Handles {
   constructor(sys: Sys) {
     this.#sys = sys;
     const own = fs.readlinkSync("/proc/self");
-    // They differ if procfs shows another pid namespace, in which this pid belongs to another process.
+    // The two differ if procfs shows another pid namespace, in which this pid belongs to another process.
     this.#descriptors = own === String(process.pid) ? `/proc/${own}/fd/` : "/proc/self/fd/";
   }
 

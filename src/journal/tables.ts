@@ -33,7 +33,7 @@ const CUT = "\u0001";
 const AFTER_CUT = "\u0002";
 
 /**
- * Which entries an index leads to: by path, actor, via or group; `k`: those whose content is kept apart from the quota; `o`:
+ * Entries that an index leads to: by path, actor, via or group; `k`: those whose content is kept apart from the quota; `o`:
  * those of an actor whose content counts.
  */
 export type Indexed = "p" | "a" | "v" | "g" | "k" | "o";

@@ -26,7 +26,7 @@ interface WaitingNote {
   readonly note: EntryNote;
 }
 
-/** Which entries an index leads to. */
+/** Entries that an index leads to. */
 export interface IndexText {
   readonly by: Indexed;
   readonly text: string;

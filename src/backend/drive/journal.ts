@@ -186,7 +186,7 @@ class DriveJournal implements Journal {
         ? {}
         : { made: made.flatMap((one) => [pathBelow(one, top)].filter((two) => two !== undefined)) }),
     };
-    // What came from elsewhere in the drive cannot be put back from here.
+    // A node moved in from elsewhere in the drive cannot be put back from here.
     const isForeign = from !== undefined && source === undefined;
     return { ...found, entry: isForeign ? { ...own, undoable: false, reason: "denied" } : own };
   }

@@ -12,7 +12,7 @@ import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, Unavailable } from "../context.js";
 import { loadConfigs } from "../load-config.js";
 
-/** Which running venue is asked. */
+/** Running venue that is asked. */
 export interface RunningTarget {
   /** `undefined`: the one that runs with this state directory. */
   readonly remote: RemoteVenue | undefined;

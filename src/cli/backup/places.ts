@@ -39,7 +39,7 @@ function placeAt(key: string, configured: string): Place {
 export class RestorePlaces {
   readonly #homes: Readonly<Record<string, Place>>;
   readonly #units: readonly Place[];
-  /** That of a killed restore may be the other one, since it may have made the folder. */
+  /** A killed restore may have used the other place, since it may have made the folder. */
   readonly #markers: { readonly beside: string; readonly inside: string } | undefined;
 
   /** @param kinds first segments of the entries @throws ConfigError for something that the configuration has no place for */

@@ -21,7 +21,7 @@ export { checkTokenOutput } from "../tokens/token-output.js";
 export { checkExport, exportDrives, importDrives, mergeDrives } from "./move.js";
 export { collectDrives, listDrives, upgradeDrives, verifyDrives } from "./store.js";
 
-/** Which drives a command works on. */
+/** Drives a command works on. */
 interface DriveTarget {
   readonly config: string;
   readonly user?: DriveUser | undefined;

@@ -2,7 +2,7 @@
 
 import type { Awaitable } from "../io.js";
 
-/** Which lines match. */
+/** Condition on lines of a text. */
 export interface LineQuery {
   readonly pattern: string;
   /** The pattern is literal text, not a regular expression. */

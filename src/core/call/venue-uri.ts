@@ -4,7 +4,7 @@ const START = "venue://";
 /** The URI of any entry, by root and path (RFC 6570). */
 export const VENUE_URI_TEMPLATE = `${START}{root}/{+path}`;
 
-/** What a URI names. */
+/** Place that a URI names. */
 export interface VenuePlace {
   readonly root: string;
   readonly segments: readonly string[];

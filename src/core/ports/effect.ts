@@ -74,7 +74,7 @@ export interface ClientApproval {
   readonly review?: ClientReview;
 }
 
-/** What the user of a client in this process has allowed one call to do. */
+/** Effects that the user of a client in this process has allowed one call. */
 export interface ClientReview {
   /** Whether every change in a root is asked about, without a rule of the root too. */
   asksIn(root: string): boolean;
@@ -90,7 +90,7 @@ export interface EffectPart {
   readonly after: string;
 }
 
-/** What a call is about to do. Nothing has been changed. */
+/** Effect a call is about to have. Nothing has been changed. */
 export interface Proposal {
   readonly parts: readonly EffectPart[];
   readonly effects: readonly Effect[];

@@ -42,7 +42,7 @@ export interface RootFacts {
   readonly protection?: PathPolicy | undefined;
   /** The patterns of {@link policy} and {@link protection}. */
   readonly patterns?: { readonly deny: readonly string[]; readonly protect: readonly string[] } | undefined;
-  /** Which changes a person has to allow; absent: none. */
+  /** Changes a person has to allow; absent: none. */
   readonly approve?: ApprovalRules | undefined;
   /** Names that it makes alike are one name. Absent: the root tells all names apart. */
   readonly foldName?: ((name: string) => string) | undefined;

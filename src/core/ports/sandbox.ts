@@ -92,7 +92,7 @@ export interface RunOptions {
   readonly timeoutMs?: number;
   /** Maximum bytes kept of both output streams together. */
   readonly outputBytes: number;
-  /** Which output to keep when it exceeds `outputBytes`: the first bytes (`head`) or the last (`tail`). */
+  /** End of the output to keep when it exceeds `outputBytes`: the first bytes (`head`) or the last (`tail`). */
   readonly keep: "head" | "tail";
   readonly signal?: AbortSignal;
 }

@@ -124,7 +124,7 @@ function pass(
     if (!passed.has(kind)) return undefined;
     return ({ path: { text }, access: { place, verb } }, now) => {
       const isSame = intent.seen?.get(text);
-      // What a later change of the same call finds there is what this one leaves.
+      // A later change of the same call finds what this one leaves.
       intent.seen?.delete(text);
       if (isSame !== undefined && now !== undefined && !isSame(now))
         throw gate.changed(conflict(place, { verb, expected: "no change meanwhile" }));

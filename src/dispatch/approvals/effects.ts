@@ -65,7 +65,7 @@ class Places {
   readonly #backend: Looks;
   readonly #touched = new Set<string>();
   readonly seen = new Map<string, NonNullable<TargetState["isSame"]>>();
-  /** What the root had kept comes back there, with all that is in it. */
+  /** An entry of the trash comes back there, with all that is in it. */
   readonly #kept: string[] = [];
   /** By target. */
   readonly #moved = new Map<string, TargetState | undefined>();

@@ -50,7 +50,7 @@ export function callOf({ context, scope, parts }: CallState): Call {
   };
 }
 
-/** What an operation gets at a place: the adapter's limits, with the root's own `maxReadBytes` where it has one. */
+/** Limits of an operation at a place: the adapter's, with the root's own `maxReadBytes` where it has one. */
 export function placedCall(state: CallState, place: Omit<PathCall, keyof Call>): PathCall {
   // No spread: an object made by one is slow (dictionary mode), and this runs at every call.
   const call = Object.assign(callOf(state), place);
@@ -118,7 +118,7 @@ export const hasNullPrecondition = (given: unknown): boolean =>
 
 const COMMAND_CHARS = 200;
 
-/** What a record tells of a call itself. */
+/** Part of an audit record about the call itself. */
 type RecordedCall = Pick<CallState, "context" | "resource"> &
   Partial<Pick<CallState, "others" | "bytes" | "exit" | "approvedBy" | "chain">>;
 

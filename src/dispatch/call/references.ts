@@ -109,7 +109,7 @@ function recovered(
   }
 }
 
-/** What the answer of a call may tell of its places. */
+/** Names of places that the answer of a call may tell. */
 function placesOf(call: CallState): CallPlaces {
   const { resource, others, context, parts } = call;
   const canonical = ([name = "", ...path]: readonly string[]): string => {

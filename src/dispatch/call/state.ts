@@ -26,7 +26,7 @@ const PROCESS_ID = `p${randomBytes(8).toString("hex")}`;
 /** Operations that callers know by another name. */
 const KNOWN_AS: Readonly<Record<string, string>> = { upload: "write" };
 
-/** What all calls of a dispatcher share. */
+/** State shared by all calls of a dispatcher. */
 export interface DispatchParts extends Omit<DispatchOptions, "roots" | "versions">, Pick<Call, "versions" | "turns"> {
   readonly scheme: Scheme;
   roots(): ReadonlyMap<string, OpenRoot>;
@@ -110,7 +110,7 @@ export class CallState {
     return this.#authoriser?.chain;
   }
 
-  /** What a person is asked by, made by the first root that asks. */
+  /** Asks a person; made by the first root that asks. */
   get gate(): ApprovalGate {
     this.#gate ??= new ApprovalGate(this);
     return this.#gate;

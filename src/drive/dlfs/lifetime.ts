@@ -13,7 +13,7 @@ export interface DriveMoment {
 }
 
 /**
- * What stands for a deleted drive: an empty file. It merges like every other node: a later change elsewhere brings that
+ * Mark of a deleted drive: an empty file. It merges like every other node: a later change elsewhere brings that
  * copy of the drive back whole, an earlier one stays hidden.
  *
  * @param root of the drive

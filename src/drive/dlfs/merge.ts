@@ -21,7 +21,7 @@ import {
 /** Options of a merge. */
 export interface MergeOptions {
   /**
-   * Which of two nodes with equal times wins. `hash` (default): the live one, then the one with the greater hash, so
+   * Winner of two nodes with equal times. `hash` (default): the live one, then the one with the greater hash, so
    * that both sides agree. `own`: ours, as in the reference implementation.
    */
   readonly ties?: "hash" | "own" | undefined;

@@ -24,7 +24,7 @@ export interface Cut {
   readonly end: number;
   /** Number of its lines, including a last one without terminator. */
   readonly lines: number;
-  /** Which limit cut it; absent: the whole window fits. */
+  /** Limit that cut the text; absent: the whole window fits. */
   readonly by?: "bytes" | "limit";
   /** The cut ends inside its last line. */
   readonly isTorn: boolean;

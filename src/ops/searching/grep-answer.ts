@@ -67,7 +67,7 @@ export class GrepAnswer {
   #searched = 0;
   #total: number;
   #scanned = 0;
-  /** Which limit left matches out. */
+  /** Limit that left matches out. */
   #cut: "limit" | "bytes" | undefined;
   #stopped: Incomplete | undefined;
   /** Where the next page goes on: after the last returned item, or after the last finished file. */

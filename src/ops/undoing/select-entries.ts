@@ -1,4 +1,4 @@
-// Which entries a call of `undo` means.
+// Selection of the journal entries that a call of `undo` means.
 
 import { adapterError } from "../../core/errors/errors.js";
 import { nothingToUndo } from "../../core/errors/undo-texts.js";

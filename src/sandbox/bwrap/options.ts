@@ -140,7 +140,7 @@ function* guard(config: ShellConfig, files: ReadonlyMap<string, number>): Genera
   for (const [path, file] of files) yield* ["--perms", "0444", "--file", String(file), path];
   yield* system(config);
   yield* ["--proc", "/proc", "--dev", "/dev", ...size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"];
-  // They name keys of the host.
+  // Key names belong to the host.
   for (const path of ["/proc/keys", "/proc/key-users"]) if (existsSync(path)) yield* ["--dev-bind", "/dev/null", path];
   yield* [...size, "--perms", "1777", "--tmpfs", "/tmp"];
 }

@@ -30,7 +30,7 @@ export interface FoundOperation {
   /** Id of the asset named by the reference, unless it is the operation's own. */
   readonly asset?: string;
   readonly listing: OperationListing;
-  /** What its calls need. */
+  /** Context its calls need. */
   readonly abilities: readonly Ability[];
 }
 

@@ -53,7 +53,7 @@ export interface Greeting {
 /** A client that is told of changes. */
 export interface Hearer {
   tell(method: string, params: object): void;
-  /** It has not taken yet what it was told: the rest waits. */
+  /** The client has not taken earlier messages yet: the rest waits. */
   isBehind(): boolean;
   /** Whether its credential would be refused now. */
   isRefused(): boolean;

@@ -43,7 +43,7 @@ const isMissing = (error: unknown): boolean => error instanceof FileAdapterError
 export const missing = (uri: string, era: Era): RequestFault =>
   new RequestFault(era === "legacy" ? NOT_FOUND_LEGACY : INVALID_PARAMS, "Resource not found", { uri });
 
-/** What is answered in place of the error of a call. */
+/** JSON-RPC error in place of the error of a call. */
 function faultOf(error: unknown, uri: string, { era }: Looking): unknown {
   if (isMissing(error)) return missing(uri, era);
   if (!(error instanceof FileAdapterError)) return error;

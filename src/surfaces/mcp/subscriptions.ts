@@ -1,4 +1,4 @@
-// What a client is told of: `subscriptions/listen`, and `resources/subscribe` of revisions with a handshake.
+// Notifications to a client: `subscriptions/listen`, and `resources/subscribe` of revisions with a handshake.
 
 import type { Abortable } from "../../core/call/scope.js";
 import { parseVenueUri } from "../../core/call/venue-uri.js";
@@ -57,7 +57,7 @@ interface Wanted {
   readonly resourceSubscriptions?: readonly string[];
 }
 
-/** What a client is told of, of what it asks for. Whether a URI leads anywhere is not told. */
+/** The part of a client's wishes that is granted. Whether a URI leads anywhere is not told. */
 function wantedOf(asked: Params, { hasResources }: McpHost): Wanted {
   const all = (asked["resourceSubscriptions"] ?? []) as readonly string[];
   const uris = hasResources === true ? [...new Set(all)].filter((uri) => parseVenueUri(uri) !== undefined) : [];

@@ -134,7 +134,7 @@ export class JudgedToken<G> implements UcanToken<G> {
     return this.proofs.length === 0 ? noGrants("issuer_not_owner", this.id) : this.#judgeByProofs(root);
   }
 
-  /** What the venue has signed for an owner, who could not sign itself. */
+  /** Tokens the venue has signed for an owner that holds no key. */
   #signedFor(owner: string): readonly G[] {
     const { canonicalDid, semantics } = this.#rules;
     const named = beneficiaryIn(this.decoded.payload["fct"]);

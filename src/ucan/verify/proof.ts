@@ -4,7 +4,7 @@ import type { WrittenEntry } from "../token/capability-entries.js";
 import type { DecodedToken } from "../token/decode.js";
 import type { TokenFault } from "../token/fault.js";
 
-/** Who gives a capability. */
+/** Giver of a capability. */
 export interface GrantReading {
   /** Canonical DID. Absent: nobody known. */
   readonly giver?: string | undefined;

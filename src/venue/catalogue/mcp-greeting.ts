@@ -14,7 +14,7 @@ export const serverInfo = ({ name, mcp }: Named): McpHost["serverInfo"] => ({
   ...mcp.serverInfo,
 });
 
-/** What resources are made of. They are there where all of these may be tools. */
+/** Operations that resources are made of. Resources exist where all of them may be tools. */
 const RESOURCE_PATHS = ["roots", "list", "read"].map((name) => `v/ops/file/${name}`);
 
 export const hasResources = ({ includeAdapters, includePathPrefixes }: McpConfig): boolean =>

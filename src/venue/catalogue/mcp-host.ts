@@ -92,7 +92,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
   };
 }
 
-/** Who calls, without tokens in the call. */
+/** Caller of a call, without its tokens. */
 function callerOf({ host, nameCaller }: McpParts, who: Caller | SurfaceContext) {
   if ("did" in who) return { caller: who, context: attribute(who, undefined, nameCaller).context };
   const { callerDID, authentication = "local-token" } = who;
@@ -114,7 +114,7 @@ function look(
   return host.run({ operation, input, caller: caller.did, context, signal });
 }
 
-/** What a caller is told of. @param offer as it is now */
+/** Subscription sources of a caller. @param offer as it is now */
 function changesFor(
   parts: McpParts,
   who: Caller | SurfaceContext,

@@ -17,11 +17,11 @@ const JUDGE_MS = 500;
 /** Asked of a caller with too many streams, in seconds. */
 const RETRY_S = 5;
 
-/** What a caller can be told of. */
+/** Sources a caller can be told of. */
 export interface Changes {
   /** Reads of reloads, and of the places that it follows. `undefined`: the caller has as many open as it may. */
   open(): FollowingReader | undefined;
-  /** What a list shows the caller, as a text to be compared. */
+  /** A list as the caller sees it, as text to compare. */
   readonly shown: Readonly<Record<ToldList, () => string>>;
 }
 

@@ -53,7 +53,7 @@ export interface EntryChange {
   readonly mayInclude?: "external";
 }
 
-/** Which call made a change, and for whom. */
+/** Call that made a change, and its caller. */
 export interface ChangeOrigin {
   /** Name of the root, as the caller used it; of a drive where `scheme` is `dlfs`. */
   readonly root: string;

@@ -34,7 +34,7 @@ export interface TreeParts {
   readonly cells: ImportCells;
   readonly put: PutBytes;
   readonly limits: NodeLimits;
-  /** Of the store. */
+  /** Format of the store. */
   readonly format: number;
 }
 

@@ -97,7 +97,7 @@ interface Piece {
 }
 
 /**
- * What streams of one sight share. A turn runs in one piece and nothing can change meanwhile, so that whatever is judged
+ * State shared by streams of one sight. A turn runs in one piece and nothing can change meanwhile, so that whatever is judged
  * for one of them holds for all.
  */
 class Turn {

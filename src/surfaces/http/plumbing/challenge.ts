@@ -1,4 +1,4 @@
-// What a client is told that has to sign in elsewhere, or with more scopes: RFC 6750, RFC 9728, and MCP's authorization.
+// Challenge for a client that has to sign in elsewhere or needs more scopes: RFC 6750, RFC 9728, and MCP's authorization.
 
 import { SCOPES, scopesFor, scopesOf } from "../../../authz/scopes.js";
 import type { Caller } from "../../../core/call/caller.js";

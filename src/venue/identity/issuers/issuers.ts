@@ -173,7 +173,7 @@ export class Issuers {
 
   #isInForce = ({ config }: Issuer): boolean => this.#issuers.get(config.issuer)?.config === config;
 
-  /** What has ended a verified token since. */
+  /** Reason that has ended a verified token since. */
   #faultOf({ caller, jti, issuedAt, expiresAt }: KnownToken): string | undefined {
     const { revocations, clock, clockSkew } = this.#options;
     const { notBefore } = revocations;

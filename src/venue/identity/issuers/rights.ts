@@ -1,4 +1,4 @@
-// What a verified token lets its bearer do: what the configuration maps its claims to, as far as its scopes go.
+// Rights of a verified token: capabilities the configuration maps its claims to, as far as its scopes go.
 
 import { hash } from "node:crypto";
 import { combineCaps, readCaps } from "../../../authz/caps-list.js";
@@ -14,7 +14,7 @@ type Claims = Readonly<Record<string, unknown>>;
 export interface IssuerRights {
   readonly did: string;
   readonly access: AccessRights;
-  /** What the lists of `access` have in common. */
+  /** Intersection of the lists of `access`. */
   readonly grants: readonly Capability[];
 }
 

@@ -18,7 +18,7 @@ export class Refused extends Error {
   override readonly name = "Refused";
 }
 
-/** What a token was verified to say, and by which key. */
+/** Claims of a verified token, and the key that verified it. */
 export interface VerifiedToken {
   readonly claims: JWTPayload & { readonly sub: string; readonly exp: number };
   readonly key: IssuerKey;
@@ -27,7 +27,7 @@ export interface VerifiedToken {
 export interface VerifyRules {
   readonly config: IssuerConfig;
   readonly keys: IssuerKeys;
-  /** What the token must be for, where `audience` says nothing. */
+  /** Audience the token must name where `audience` says nothing. */
   readonly resource: string;
   /** Seconds. */
   readonly clockSkew: number;
@@ -81,7 +81,7 @@ function checkHeader({ typ, crit }: { readonly typ?: unknown; readonly crit?: un
   if (crit !== undefined) throw new Refused("crit");
 }
 
-/** What jose does not check. @throws Refused */
+/** Checks that jose does not make. @throws Refused */
 function checkClaims(claims: JWTPayload, { clockSkew, now }: VerifyRules): VerifiedToken["claims"] {
   const { sub, exp, iat, cnf } = claims;
   const seconds = now.getTime() / 1000;

@@ -154,7 +154,7 @@ function signedUcans({ access }: OperationParts): Placed[] {
   }));
 }
 
-/** Those who have called since the start: nobody else is known, and none of them by anything that a token says. */
+/** Callers since the start. Nobody else is known, and nothing here comes from the text of a token. */
 function callersOfIssuers({ access }: OperationParts): Placed[] {
   return (access.issuers?.callers() ?? []).map(({ did, issuer, grants, lastUsed }) => ({
     entry: {

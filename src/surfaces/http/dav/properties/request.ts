@@ -1,4 +1,4 @@
-// Which properties a PROPFIND asks for.
+// Properties a PROPFIND asks for.
 
 import { badRequest } from "../../plumbing/http-error.js";
 import { childrenOf, isNamed, type XmlElement } from "../xml/read.js";
