@@ -1,6 +1,7 @@
 // The flow of every call: look up, validate, normalise, authorise, open, run. Each is audited once, whatever the outcome.
 
 import { createHash, randomUUID } from "node:crypto";
+import { KeptDirectories } from "../backend/archive/kept.js";
 import { FileAdapterError } from "../core/errors/errors.js";
 import { aborted, internalError, readOnlyRoot, unknownRoot } from "../core/errors/texts.js";
 import { VersionCache } from "../core/etag-cache.js";
@@ -12,6 +13,7 @@ import { withSuggestions } from "../ops/searching/path-search.js";
 import { withoutNulls } from "../schema/validate.js";
 import { askingRoot } from "./approvals/asking-root.js";
 import { CallAccess } from "./call/access.js";
+import { archiveOf, insideOf, placeInside, requireLook } from "./call/archives.js";
 import { openForOwner, ownerOf, prepareOnDrives, viewsOf } from "./call/drives.js";
 import { meantPath, NeedsLook } from "./call/meant-path.js";
 import {
@@ -53,7 +55,7 @@ export class Dispatcher {
     this.#parts = {
       ...options,
       versions: options.versions ?? new VersionCache(() => createHash("sha256")),
-      turns: new Turns(),
+      ...{ turns: new Turns(), archives: new KeptDirectories() },
       scheme: options.drives === undefined ? "file" : "dlfs",
       roots: () => this.#roots,
       place: (call, request) => this.#place(call, request),
@@ -232,10 +234,14 @@ export class Dispatcher {
     const { abilities, changes } = request;
     const note = call.notePlace(request.root);
     const meant = meantPath(request, call);
-    const referred = driveAt(request, meant, call);
-    const { name: rootName, path } = referred ?? { name: request.root, path: meant };
+    // Rights in an archive are those on the archive itself.
+    const archive = archiveOf(request, meant);
+    const judged = archive?.archive ?? meant;
+    const referred = driveAt(request, judged, call);
+    const { name: rootName, path } = referred ?? { name: request.root, path: judged };
     const resource = [rootName, ...path.segments];
-    note(resource);
+    note(archive === undefined ? resource : [rootName, ...insideOf(archive, path).segments]);
+    if (archive !== undefined) requireLook(archive, request, call);
     const found = drives === undefined ? this.#roots.get(rootName) : drives.root(rootName);
     // A drive root is opened for its owner; without one, DRIVE_REQUIRES_AUTH.
     const own = (one = found) => (isPersonal(one) ? openForOwner(one, ownerOf(one.name, context, this.#parts)) : one);
@@ -249,9 +255,9 @@ export class Dispatcher {
       access,
     });
     return placedCall(call, {
-      root: changes || operation.runs ? askingRoot(root, access, call) : root,
-      path,
-      access,
+      ...(archive === undefined
+        ? { root: changes || operation.runs ? askingRoot(root, access, call) : root, path, access }
+        : placeInside(archive, { root, path, access }, call)),
       at: (other) => call.at(other),
       pollChanges: operation.watches && this.#watches?.createPoll({ root, path, access }, context),
     });

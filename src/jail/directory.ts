@@ -155,7 +155,8 @@ const LOOKS_BETWEEN = 16;
  * @param top the entry is in the root directory itself
  */
 export const isReachable = (name: Name, top: boolean): boolean =>
-  name.isUsual === true || (typeof name.raw === "string" && isReachableName(name.name, top));
+  (name.isUsual === true && !name.name.endsWith("!")) ||
+  (typeof name.raw === "string" && isReachableName(name.name, top));
 
 /** `undefined` if the entry vanished or cannot be examined. */
 export function* examine(sys: Sys, directory: Pinned, entry: Name): Io<Stat | undefined> {

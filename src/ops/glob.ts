@@ -40,6 +40,7 @@ export const glob: Operation<GlobInput, GlobOutput> = {
   on: "places",
   ability: "crud/read",
   changes: false,
+  looksInArchives: true,
   annotations: LOOKS,
   patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
   async run(asked, call) {

@@ -19,6 +19,7 @@ export const grep: Operation<GrepInput, GrepOutput> = {
   on: "places",
   ability: "crud/read",
   changes: false,
+  looksInArchives: true,
   annotations: LOOKS,
   check: ({ encoding }) => checkEncoding(encoding),
   patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),

@@ -11,6 +11,7 @@ export const hash: Operation<HashInput, HashOutput> = {
   on: "path",
   ability: "crud/read",
   changes: false,
+  looksInArchives: true,
   annotations: LOOKS,
   run: (_input, call) => runIo(hashFile(call)),
 };

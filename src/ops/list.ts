@@ -17,6 +17,7 @@ export const list: Operation<ListInput, ListOutput> = {
   on: "path",
   ability: "crud/read",
   changes: false,
+  looksInArchives: true,
   annotations: LOOKS,
   async run(input, { root, path, access, terms, tagOf, budget }) {
     const page = { ...pageOf(input), startsWith: terms?.startsWith };

@@ -17,6 +17,7 @@ export const read: Operation<ReadInput, ReadOutput> = {
   on: "path",
   ability: "crud/read",
   changes: false,
+  looksInArchives: true,
   annotations: LOOKS,
   check: checkRequest,
   run(input, call) {

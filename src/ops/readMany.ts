@@ -29,6 +29,7 @@ export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
   on: "places",
   ability: "crud/read",
   changes: false,
+  looksInArchives: true,
   annotations: LOOKS,
   check: ({ files }) => {
     for (const [index, { encoding }] of files.entries()) checkEncoding(encoding, `/files/${index}`);

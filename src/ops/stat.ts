@@ -15,6 +15,7 @@ export const stat: Operation<StatInput, StatOutput> = {
   on: "path",
   ability: "crud/read",
   changes: false,
+  looksInArchives: true,
   annotations: LOOKS,
   run: (input, call) =>
     input.version === undefined

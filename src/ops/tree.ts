@@ -18,6 +18,7 @@ export const tree: Operation<TreeInput, TreeOutput> = {
   on: "places",
   ability: "crud/read",
   changes: false,
+  looksInArchives: true,
   annotations: LOOKS,
   modelDefaults: { ignore: "gitignore" },
   async run(input, call) {

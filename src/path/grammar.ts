@@ -78,10 +78,16 @@ export function relPath(segments: readonly string[]): RelPath {
   return { segments, text: segments.join("/") } as RelPath;
 }
 
+const ARCHIVE_NAME = /\.(?:zip|jar|tar|tar\.gz|tgz)!$/i;
+
+/** Whether a segment of a path stands for the inside of the archive that it names, so that no path names an entry called so. */
+export const isArchiveName = (segment: string): boolean => segment.endsWith("!") && ARCHIVE_NAME.test(segment);
+
 /** Whether any valid path can name this entry. @param top the entry is directly in the root directory */
 export function isReachableName(name: string, top: boolean, windows = isWindows()): boolean {
   return (
     characterFault(name) === undefined &&
+    !isArchiveName(name) &&
     // A UTF-16 code unit is at most 3 bytes of UTF-8, so short names need no counting.
     (name.length * 3 <= MAX_SEGMENT_BYTES || Buffer.byteLength(name) <= MAX_SEGMENT_BYTES) &&
     !(top && DRIVE.test(name)) &&

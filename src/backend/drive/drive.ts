@@ -35,12 +35,12 @@ import type { DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
 import { contentVersion } from "../../drive/engine/log/entry.js";
 import { sortByName, startAfter } from "../../path/order.js";
 import { omissionOf } from "../path-policy.js";
+import { walkBelow } from "../tree-walk.js";
 import { changeInDrive, checkInDrive, type DriveDoor, type Plan, type Step } from "./change.js";
 import { mkdirStep, removeStep, restoreStep, touchStep } from "./entries.js";
 import { toCallerError } from "./errors.js";
 import { DriveTree, moveStep, placeStep } from "./move-copy.js";
 import { describe, directoryAt, readerOf, requireFile, sizePart, stampPart, statAt } from "./tree.js";
-import { walkBelow } from "./walk.js";
 import { writeStep } from "./write.js";
 
 /** Opens the drives of owners. */

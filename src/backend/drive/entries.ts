@@ -14,10 +14,10 @@ import type { At, GroupChange, Removed, RemoveOptions, Standing, WriteOptions } 
 import type { EntryChange } from "../../core/ports/changes/change.js";
 import type { DriveChange, DriveSnapshot, LogEntry } from "../../drive/engine/engine.js";
 import { expectationError, requireExpected } from "../preconditions.js";
+import { requireAllAllowed } from "../tree-walk.js";
 import { type DriveDoor, newState, nothingToDo, type Part, type Plan, type Step, stateOf } from "./change.js";
 import { checkExpected, checkVersion } from "./conditions.js";
 import { locate, requireParent, statAt } from "./tree.js";
-import { requireAllAllowed } from "./walk.js";
 
 /** A step that is planned on a snapshot as on the tree that is changed. */
 const sameStep = <T>(at: At, plan: (tree: DriveSnapshot) => Promise<Plan<T>>): Step<T> => ({ at, first: plan, plan });

@@ -20,10 +20,10 @@ import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveChange, DriveSnapshot, DriveStat, StagedContent } from "../../drive/engine/engine.js";
 import { refusalOf } from "../path-policy.js";
 import { expectationError } from "../preconditions.js";
+import { requireAllAllowed } from "../tree-walk.js";
 import { type DriveDoor, newState, nothingToDo, type Part, type Step, stateOf } from "./change.js";
 import { checkExpected, checkVersion } from "./conditions.js";
 import { locate, requireParent, stampPart, statAt } from "./tree.js";
-import { requireAllAllowed } from "./walk.js";
 import { stageHashed } from "./write.js";
 
 const PIECE_BYTES = 1_048_576;

@@ -215,6 +215,8 @@ interface OperationBase<Input, Output>
   readonly anyName?: true;
   /** The operation streams a body: surfaces do not list it, and only calls with a `transfer` can reach it. */
   readonly streams?: true;
+  /** The operation only looks, and so at what lies in archives too; all others are refused there. */
+  readonly looksInArchives?: true;
   /** Only surfaces of this package run the operation; callers cannot. */
   readonly internal?: true;
   /** The operation waits on the feed of changes: its calls do not count against the limit of running calls. */

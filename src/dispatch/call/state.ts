@@ -5,6 +5,7 @@ import { Authoriser } from "../../authz/authorise.js";
 import { capsOf } from "../../authz/caps-list.js";
 import { driveOfKey } from "../../authz/drive-key.js";
 import type { Scheme } from "../../authz/grant.js";
+import type { KeptDirectories } from "../../backend/archive/kept.js";
 import { CallScope, cancelledBy } from "../../core/call/scope.js";
 import { newGroupId } from "../../core/entry-id.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
@@ -29,6 +30,8 @@ const KNOWN_AS: Readonly<Record<string, string>> = { upload: "write" };
 /** State shared by all calls of a dispatcher. */
 export interface DispatchParts extends Omit<DispatchOptions, "roots" | "versions">, Pick<Call, "versions" | "turns"> {
   readonly scheme: Scheme;
+  /** Directories of archives that were looked into. */
+  readonly archives: KeptDirectories;
   roots(): ReadonlyMap<string, OpenRoot>;
   /** Resolves and authorises a place of a call. */
   place(call: CallState, request: PlaceRequest): PathCall;

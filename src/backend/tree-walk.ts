@@ -1,16 +1,27 @@
-// Recursive walks of a drive.
+// Recursive walks of trees that are read by paths: drives and archives.
 
-import { FileAdapterError } from "../../core/errors/errors.js";
-import { isPending } from "../../core/io.js";
-import type { Access, WalkContent, WalkEntry, WalkOptions } from "../../core/ports/backend.js";
-import type { DriveSnapshot } from "../../drive/engine/engine.js";
-import { isReachableName } from "../../path/grammar.js";
-import { sortByName } from "../../path/order.js";
-import { isUnguarded, refusalOf } from "../path-policy.js";
+import { FileAdapterError } from "../core/errors/errors.js";
+import { type Awaitable, isPending, runIo } from "../core/io.js";
+import type { Access, EntryType, WalkContent, WalkEntry, WalkOptions } from "../core/ports/backend.js";
+import { isReachableName, isReservedName } from "../path/grammar.js";
+import { sortByName } from "../path/order.js";
+import { isUnguarded, refusalOf } from "./path-policy.js";
+
+/** What a walk reads of a tree. Paths are segments from its top. */
+export interface WalkedTree {
+  entries(directory: readonly string[]): Awaitable<readonly TreeEntry[]>;
+  /** Fewer bytes than `length` only at the end. */
+  readFile(path: readonly string[], offset: number, length: number): Promise<{ bytes: Buffer; size: number }>;
+}
+
+export interface TreeEntry {
+  readonly name: string;
+  readonly type: EntryType;
+  readonly size: number;
+  readonly modified: number;
+}
 
 const DAMAGE: ReadonlySet<string> = new Set(["STORE_DAMAGED", "MISSING_CELL", "BAD_FORMAT", "UNSUPPORTED_CELL"]);
-
-type DriveEntry = Awaited<ReturnType<DriveSnapshot["entries"]>>[number];
 
 interface Walk extends WalkOptions {
   readonly access: Pick<Access, "scope" | "policy">;
@@ -25,17 +36,13 @@ interface Spot {
   readonly isDenied: boolean;
 }
 
-/** Visits everything below a directory of a drive according to {@link WalkOptions}, in one snapshot. */
-export function walkBelow(tree: DriveSnapshot, segments: readonly string[], walk: Walk): Promise<"on" | "stop"> {
+/** Visits everything below a directory of a tree according to {@link WalkOptions}, in one snapshot. */
+export function walkBelow(tree: WalkedTree, segments: readonly string[], walk: Walk): Promise<"on" | "stop"> {
   return visitBelow(tree, { segments, below: [], isDenied: false }, walk);
 }
 
 /** @throws DENIED_BY_POLICY if a directory contains anything denied or protected */
-export async function requireAllAllowed(
-  tree: DriveSnapshot,
-  segments: readonly string[],
-  access: Access,
-): Promise<void> {
+export async function requireAllAllowed(tree: WalkedTree, segments: readonly string[], access: Access): Promise<void> {
   if (isUnguarded(access)) return;
   let refusal: FileAdapterError | undefined;
   const policy = {
@@ -49,13 +56,15 @@ export async function requireAllAllowed(
   if (refusal !== undefined) throw refusal;
 }
 
-async function visitBelow(tree: DriveSnapshot, spot: Spot, walk: Walk): Promise<"on" | "stop"> {
+async function visitBelow(tree: WalkedTree, spot: Spot, walk: Walk): Promise<"on" | "stop"> {
   const { segments, below } = spot;
   const { access, sizes } = walk;
   const entries = await tree.entries(segments);
   await readRules(tree, { ...spot, entries }, walk);
   for (const found of sortByName(entries)) {
     access.scope.checkpoint();
+    const breath = runIo(access.scope.breathe());
+    if (isPending(breath)) await breath;
     const isDenied = spot.isDenied || access.policy?.denies(below, found.name) === true;
     const visit = isDenied ? walk.visitDenied : walk.visit;
     const entry = entryOf(found, { isTop: segments.length === 0, sizes, depth: below.length + 1 });
@@ -75,14 +84,14 @@ async function visitBelow(tree: DriveSnapshot, spot: Spot, walk: Walk): Promise<
 }
 
 async function readRules(
-  tree: DriveSnapshot,
-  { segments, below, isDenied, entries }: Spot & { readonly entries: readonly DriveEntry[] },
+  tree: WalkedTree,
+  { segments, below, isDenied, entries }: Spot & { readonly entries: readonly TreeEntry[] },
   { rules, access }: Walk,
 ): Promise<void> {
   if (rules === undefined || isDenied) return;
   const contents: (WalkContent | undefined)[] = [];
   for (const wanted of rules.names) {
-    // A drive is no working tree of Git: what stands in directories is not asked for.
+    // Neither is a working tree of Git: what stands in directories is not asked for.
     const isFile = entries.some(({ name, type }) => name === wanted && type === "file");
     const isRead = isFile && access.policy?.denies(below, wanted) !== true;
     contents.push(isRead ? await contentAt(tree, [...segments, wanted], rules.maxBytes) : undefined);
@@ -91,18 +100,18 @@ async function readRules(
 }
 
 function entryOf(
-  { name, type, size, modified }: DriveEntry,
+  { name, type, size, modified }: TreeEntry,
   { isTop, sizes, depth }: { isTop: boolean; sizes: boolean; depth: number },
 ): WalkEntry {
   return {
     ...{ name, type, depth, size: sizes ? (type === "file" ? size : 0) : undefined },
     ...(sizes && type === "file" ? { modified } : {}),
-    ...(isReachableName(name, isTop) ? {} : { unreachable: true }),
+    ...(isReachableName(name, isTop) && !isReservedName(name) ? {} : { unreachable: true }),
   };
 }
 
 /** A damaged file must not keep the others from being read. */
-async function contentAt(tree: DriveSnapshot, path: readonly string[], maxBytes: number): Promise<WalkContent> {
+async function contentAt(tree: WalkedTree, path: readonly string[], maxBytes: number): Promise<WalkContent> {
   try {
     const { bytes, size } = await tree.readFile(path, 0, maxBytes + 1);
     return size > maxBytes ? "too large" : bytes;

@@ -1,0 +1,234 @@
+// The backend of what lies in an archive: a file of another backend, opened anew for each call. Nothing in it can be changed.
+
+import type { RelPath } from "../../core/call/path.js";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { isADirectory, notADirectory, notAFile, notFound, type Place } from "../../core/errors/texts.js";
+import type { Awaitable } from "../../core/io.js";
+import type {
+  Access,
+  Backend,
+  FileStat,
+  ListedPart,
+  Listing,
+  ReadBytes,
+  ReadRange,
+  WalkOptions,
+} from "../../core/ports/backend.js";
+import type { OpenFile, Stamp } from "../../core/ports/open-file.js";
+import type { ArchiveKind } from "../../path/archive-path.js";
+import { isReachableName, isReservedName } from "../../path/grammar.js";
+import { sortByName, startAfter } from "../../path/order.js";
+import { type TreeEntry, walkBelow } from "../tree-walk.js";
+import type { ArchiveDirectory, ArchiveEntry, ArchiveNode } from "./directory.js";
+import { toArchiveError } from "./fault.js";
+import type { KeptDirectories } from "./kept.js";
+import type { ArchiveReader } from "./reader.js";
+
+/** The archive, as one call reaches it. */
+export interface ArchiveFile {
+  readonly kind: ArchiveKind;
+  readonly place: Place;
+  /** Number of segments of paths in it that lead to its top. */
+  readonly depth: number;
+  /** Tells archives of different roots with the same stamp apart. */
+  readonly key: string;
+  readonly kept: KeptDirectories;
+  /** Opens it with the rights of the caller. @throws NOT_FOUND, IS_A_DIRECTORY, CAPABILITY_DENIED and the like */
+  open(): Awaitable<OpenFile>;
+  /** @throws NOT_SUPPORTED */
+  refuse(): never;
+}
+
+/** An archive that is open, and its directory. */
+interface Opened {
+  readonly reader: ArchiveReader;
+  readonly directory: ArchiveDirectory;
+  readonly file: OpenFile;
+}
+
+const READ_ONLY = { readOnly: true } as const;
+
+export class ArchiveBackend implements Backend {
+  readonly #archive: ArchiveFile;
+  readonly write: () => never;
+  readonly append: () => never;
+  readonly mkdir: () => never;
+  readonly remove: () => never;
+  readonly touch: () => never;
+  readonly move: () => never;
+  readonly source: () => never;
+  readonly place: () => never;
+  readonly changeAll: () => never;
+
+  constructor(archive: ArchiveFile) {
+    this.#archive = archive;
+    const refuse = () => archive.refuse();
+    this.write = this.append = this.mkdir = this.remove = this.touch = refuse;
+    this.move = this.source = this.place = this.changeAll = refuse;
+  }
+
+  list(path: RelPath, page: ListedPart, access: Access): Promise<Listing> {
+    return this.#look(access, (opened) => {
+      const inside = this.#inside(path);
+      const { children } = nodeAt(opened, inside, access);
+      if (children === undefined) throw notADirectory(access.place);
+      const all = [...children.values()].filter(({ name }) => name.startsWith(page.startsWith ?? ""));
+      const allowed = sortByName(all.filter(({ name }) => access.policy?.denies([], name) !== true));
+      const start = startAfter(allowed, page.after) + page.offset;
+      const { leftOut } = opened.directory;
+      return {
+        entries: allowed.slice(start, start + page.limit).map((node) => ({
+          ...entryOf(node, opened),
+          ...(page.stamps === true ? stampPart(node, opened) : {}),
+          ...(isReachableName(node.name, false) && !isReservedName(node.name) ? {} : { unreachable: true }),
+        })),
+        ...{ total: allowed.length, start },
+        ...(allowed.length < all.length && { denied: all.length - allowed.length }),
+        ...(inside.length === 0 && leftOut > 0 && { unreadable: leftOut }),
+      };
+    });
+  }
+
+  walk(path: RelPath, options: WalkOptions, access: Access): Promise<void> {
+    return this.#look(access, async (opened) => {
+      const inside = this.#inside(path);
+      if (nodeAt(opened, inside, access).children === undefined) throw notADirectory(access.place);
+      const { directory } = opened;
+      if (inside.length === 0) for (let count = 0; count < directory.leftOut; count++) options.unreadable?.();
+      const entries = (below: readonly string[]) =>
+        [...(directory.find(below)?.children?.values() ?? [])].map((node) => entryOf(node, opened));
+      const readFile = async (below: readonly string[], offset: number, length: number) => {
+        const entry = fileAt(opened, below, access);
+        return { bytes: await this.#readRange(opened, entry, { offset, length }, access), size: entry.size };
+      };
+      await walkBelow({ entries, readFile }, inside, { ...options, access });
+    });
+  }
+
+  async stat(path: RelPath, access: Access): Promise<FileStat | undefined> {
+    try {
+      return await this.#look(access, (opened) => {
+        const node = opened.directory.find(this.#inside(path));
+        if (node === undefined) return undefined;
+        const { type, size, modified } = entryOf(node, opened);
+        return { type, size, modified, ...READ_ONLY, symlink: type === "symlink", ...stampPart(node, opened) };
+      });
+    } catch (error) {
+      // Without the archive there is nothing in it.
+      if (error instanceof FileAdapterError && error.code === "NOT_FOUND") return undefined;
+      throw error;
+    }
+  }
+
+  read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Promise<ReadBytes> {
+    return this.#look(access, async (opened) => {
+      const inside = this.#inside(path);
+      const entry = fileAt(opened, inside, access);
+      const bytes = await this.#readRange(opened, entry, plan(entry.size), access);
+      return { bytes, size: entry.size, ...stampPart(nodeAt(opened, inside, access), opened) };
+    });
+  }
+
+  async open(path: RelPath, access: Access): Promise<OpenFile> {
+    const { place } = access;
+    const opened = await this.#open(access);
+    try {
+      const inside = this.#inside(path);
+      const { size, modified, ...entry } = fileAt(opened, inside, access);
+      const content = opened.reader.content({ size, modified, ...entry });
+      const read = (offset: number, length: number) => mapped(place, () => content.read(offset, length));
+      const close = () => {
+        content.close();
+        closeAll(opened);
+      };
+      return { size, modified, read, close, ...stampPart(nodeAt(opened, inside, access), opened) };
+    } catch (error) {
+      closeAll(opened);
+      throw error;
+    }
+  }
+
+  close(): void {}
+
+  #inside({ segments }: RelPath): readonly string[] {
+    return segments.slice(this.#archive.depth);
+  }
+
+  async #look<T>(access: Access, work: (opened: Opened) => Awaitable<T>): Promise<T> {
+    const opened = await this.#open(access);
+    try {
+      return await work(opened);
+    } finally {
+      closeAll(opened);
+    }
+  }
+
+  /** Every look passes here: the archive is opened with the rights of the caller, and its directory is that of what was opened. */
+  async #open({ scope }: Access): Promise<Opened> {
+    const { kind, key, kept, place } = this.#archive;
+    const file = await this.#archive.open();
+    try {
+      // A call that has already been answered would never close it.
+      scope.checkpoint();
+      const { ArchiveReader } = await import("./reader.js");
+      const reader = new ArchiveReader(kind, file, scope);
+      const known = file.stamp === undefined ? undefined : `${key}/${kind}/${file.stamp}`;
+      let directory = known === undefined ? undefined : kept.get(known);
+      if (directory === undefined) {
+        directory = await mapped(place, () => reader.directory());
+        if (known !== undefined) kept.put(known, directory);
+      }
+      return { reader, directory, file };
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  async #readRange(opened: Opened, entry: ArchiveEntry, range: ReadRange, { place }: Access): Promise<Buffer> {
+    const content = opened.reader.content(entry);
+    try {
+      return await mapped(place, () => content.read(range.offset, range.length));
+    } finally {
+      content.close();
+    }
+  }
+}
+
+function closeAll({ reader, file }: Opened): void {
+  reader.close();
+  file.close();
+}
+
+async function mapped<T>(place: Place, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toArchiveError(error, place);
+  }
+}
+
+function nodeAt({ directory }: Opened, inside: readonly string[], { place }: Access): ArchiveNode {
+  const node = directory.find(inside);
+  if (node === undefined) throw notFound(place);
+  return node;
+}
+
+function fileAt(opened: Opened, inside: readonly string[], access: Access): ArchiveEntry {
+  const { entry, children } = nodeAt(opened, inside, access);
+  if (children !== undefined) throw isADirectory(access.place);
+  if (entry?.type !== "file") throw notAFile(access.place);
+  return entry;
+}
+
+/** Folders that the archive does not list have its own time. */
+const entryOf = ({ name, entry, children }: ArchiveNode, { file }: Opened): TreeEntry => ({
+  ...{ name, type: children === undefined ? (entry?.type ?? "other") : "directory", size: entry?.size ?? 0 },
+  modified: entry?.modified ?? file.modified,
+});
+
+/** A stamp of the archive stands for all that is in it. */
+function stampPart({ entry }: ArchiveNode, { file }: Opened): { stamp?: Stamp } {
+  if (entry?.type !== "file" || file.stamp === undefined) return {};
+  return { stamp: `${file.stamp}!${entry.packed.offset}/${entry.path}` };
+}

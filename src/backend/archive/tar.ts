@@ -1,0 +1,149 @@
+// Tar archives, packed by gzip or not: their directory, read by modern-tar, and the contents of entries.
+
+import { pipeline, Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { createTarDecoder, type ParsedTarEntry } from "modern-tar";
+import type { CallScope } from "../../core/call/scope.js";
+import type { EntryType } from "../../core/ports/walk.js";
+import { ArchiveDirectory, type ArchiveEntry, MAX_DIRECTORY_BYTES } from "./directory.js";
+import { damaged, tooLarge, unsupported } from "./fault.js";
+import { type Bytes, piecesOf } from "./sequence.js";
+
+/** Most bytes of a tar, unpacked, and the time that reading its directory may take. */
+const MAX_TAR_BYTES = 268_435_456;
+const MAX_MS = 10_000;
+const BLOCK = 512;
+const CHUNK_BYTES = 65_536;
+const ZEROS = Buffer.alloc(1_048_576);
+const TYPES: Readonly<Record<string, EntryType>> = {
+  file: "file",
+  directory: "directory",
+  link: "symlink",
+  symlink: "symlink",
+};
+/** Type flags of files: others that the decoder takes for one have contents of their own form. */
+const FILE_FLAGS: ReadonlySet<number> = new Set([0, 0x30, 0x37]);
+const TYPE_AT = 156;
+
+/** Reads the headers; contents are passed over. @param unpacked its size may be Infinity @throws ArchiveFault */
+export async function readTar(unpacked: Bytes, scope: CallScope): Promise<ArchiveDirectory> {
+  if (unpacked.size > MAX_TAR_BYTES && Number.isFinite(unpacked.size)) throw tooLarge(`${MAX_TAR_BYTES} bytes`);
+  const headers = new HeaderReader();
+  try {
+    return await readHeaders(unpacked, headers, scope);
+  } finally {
+    headers.close();
+  }
+}
+
+async function readHeaders(unpacked: Bytes, headers: HeaderReader, scope: CallScope): Promise<ArchiveDirectory> {
+  const directory = new ArchiveDirectory();
+  const late = performance.now() + MAX_MS;
+  let named = 0;
+  let zeros = 0;
+  for (let at = 0; zeros < 2; ) {
+    scope.checkpoint();
+    if (performance.now() > late) throw tooLarge(`can be read in ${MAX_MS / 1000} s`);
+    const block = await unpacked.read(at, BLOCK);
+    if (block.length < BLOCK) throw damaged("it is cut off");
+    at += BLOCK;
+    named += BLOCK;
+    if (named > MAX_DIRECTORY_BYTES) throw tooLarge(`${MAX_DIRECTORY_BYTES} bytes of headers`);
+    zeros = block.equals(ZEROS.subarray(0, BLOCK)) ? zeros + 1 : 0;
+    const found = await headers.take(block);
+    if (found === undefined) continue;
+    const { name, type, size, mtime, mode, pax } = found.header;
+    const isPlain =
+      FILE_FLAGS.has(block[TYPE_AT] ?? 0) && !Object.keys(pax ?? {}).some((key) => key.startsWith("GNU.sparse."));
+    const modified = mtime?.getTime() ?? 0;
+    directory.add(name, {
+      ...{ type: TYPES[type ?? "file"] ?? "other", size: type === "file" ? size : 0, compressedSize: size },
+      modified: Number.isFinite(modified) ? Math.round(modified) : 0,
+      mode: (mode ?? 0) & 0o777,
+      packed: { offset: at, method: type !== "file" || isPlain ? "store" : "this kind of file is" },
+    });
+    const padded = Math.ceil(size / BLOCK) * BLOCK;
+    if (at + padded > MAX_TAR_BYTES) throw tooLarge(`${MAX_TAR_BYTES} bytes`);
+    if (at + padded > unpacked.size) throw damaged("an entry goes beyond its end");
+    await headers.pass(padded);
+    at += padded;
+  }
+  return directory;
+}
+
+/** Gives the decoder one block at a time, so that it is known where each entry begins. */
+class HeaderReader {
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #reader: ReadableStreamDefaultReader<ParsedTarEntry>;
+  #found: ParsedTarEntry | undefined;
+
+  constructor() {
+    const { readable, writable } = createTarDecoder({ strict: true });
+    this.#writer = writable.getWriter();
+    this.#reader = readable.getReader();
+    this.#writer.closed.catch(() => {});
+    this.#reader.closed.catch(() => {});
+    this.#await();
+  }
+
+  /** @returns the entry whose header ends with this block */
+  async take(block: Buffer): Promise<ParsedTarEntry | undefined> {
+    try {
+      await this.#writer.write(block);
+    } catch {
+      throw damaged("a header cannot be read");
+    }
+    // The decoder has answered within this turn of the loop.
+    await new Promise(setImmediate);
+    const found = this.#found;
+    if (found === undefined) return undefined;
+    await found.body.cancel();
+    this.#await();
+    return found;
+  }
+
+  /** Passes over a content, whatever it is. */
+  async pass(bytes: number): Promise<void> {
+    for (let left = bytes; left > 0; left -= ZEROS.length)
+      await this.#writer.write(ZEROS.subarray(0, Math.min(left, ZEROS.length)));
+  }
+
+  close(): void {
+    this.#writer.abort().catch(() => {});
+  }
+
+  #await(): void {
+    this.#found = undefined;
+    this.#reader.read().then(
+      ({ value }) => {
+        this.#found = value;
+      },
+      () => {},
+    );
+  }
+}
+
+/** The bytes of a file in a tar, from an offset. @throws ArchiveFault */
+export async function* tarContent(unpacked: Bytes, entry: ArchiveEntry, from: number): AsyncGenerator<Buffer> {
+  const { offset, method } = entry.packed;
+  if (method !== "store") throw unsupported(method);
+  yield* piecesOf(unpacked, offset + from, offset + entry.size);
+}
+
+/** All that a file holds, unpacked in the thread pool as it is taken. @throws ArchiveFault */
+export async function* gunzip(file: Bytes): AsyncGenerator<Buffer> {
+  const unpacker = createGunzip({ chunkSize: CHUNK_BYTES });
+  pipeline(Readable.from(piecesOf(file, 0, file.size)), unpacker, () => {});
+  let left = MAX_TAR_BYTES;
+  try {
+    for await (const chunk of unpacker) {
+      left -= chunk.length;
+      if (left < 0) throw tooLarge(`${MAX_TAR_BYTES} bytes, unpacked`);
+      yield chunk as Buffer;
+    }
+  } catch (error) {
+    throw String(Object(error).code).startsWith("Z_") ? damaged("it cannot be unpacked") : error;
+  } finally {
+    unpacker.destroy();
+  }
+}

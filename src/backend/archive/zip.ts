@@ -1,0 +1,151 @@
+// Zip archives: their directory, read by yauzl, and the contents of entries.
+
+import { pipeline, Readable } from "node:stream";
+import { createInflateRaw, inflateRawSync } from "node:zlib";
+import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
+import type { CallScope } from "../../core/call/scope.js";
+import type { EntryType } from "../../core/ports/walk.js";
+import { ArchiveDirectory, type ArchiveEntry, MAX_DIRECTORY_BYTES, MAX_ENTRIES, type Packed } from "./directory.js";
+import { ArchiveFault, damaged, encrypted, tooLarge, unsupported } from "./fault.js";
+import { type Bytes, piecesOf, readExactly } from "./sequence.js";
+
+/** Bytes of the directory that are read at a time; more than one entry of it or its end can take. */
+const PIECE_BYTES = 262_144;
+/** Entries between two looks at the clock. */
+const STEPS_BETWEEN = 64;
+const CENTRAL_HEADER = 0x02014b50;
+const LOCAL_HEADER = 0x04034b50;
+const LOCAL_HEADER_BYTES = 30;
+/** Content up to this size is inflated in place: less than a millisecond. */
+const AT_ONCE_BYTES = 131_072;
+const CHUNK_BYTES = 65_536;
+/** Kinds of entries in the upper bits of a Unix mode. */
+const UNIX_TYPES: Readonly<Record<number, EntryType>> = { 0: "file", 4: "directory", 8: "file", 10: "symlink" };
+const MADE_ON_UNIX = 3;
+
+/** Serves the many small reads of yauzl from one larger piece. */
+class PieceReader extends RandomAccessReader {
+  readonly #file: Bytes;
+  #piece: Buffer = Buffer.alloc(0);
+  #start = 0;
+  #spent = 0;
+
+  constructor(file: Bytes) {
+    super();
+    this.#file = file;
+  }
+
+  override read(into: Buffer, offset: number, length: number, position: number, done: (error: Error | null) => void): void {
+    const take = () => {
+      const from = position - this.#start;
+      this.#piece.copy(into, offset, from, from + length);
+      done(null);
+    };
+    this.#spent += length;
+    if (this.#spent > MAX_DIRECTORY_BYTES) done(tooLarge(`${MAX_DIRECTORY_BYTES} bytes of directory`));
+    else if (position + length > this.#file.size) done(damaged("it is cut off"));
+    else if (position >= this.#start && position + length <= this.#start + this.#piece.length) take();
+    else this.#load(position).then(take).catch(done);
+  }
+
+  async #load(position: number): Promise<void> {
+    this.#piece = await readExactly(this.#file, position, Math.min(PIECE_BYTES, this.#file.size - position));
+    this.#start = position;
+  }
+}
+
+/** @throws ArchiveFault */
+export async function readZip(file: Bytes, scope: CallScope): Promise<ArchiveDirectory> {
+  const directory = new ArchiveDirectory();
+  try {
+    const zip = await fromRandomAccessReaderPromise(new PieceReader(file), file.size, {
+      ...{ lazyEntries: true, autoClose: false, decodeStrings: false, validateEntrySizes: false },
+    });
+    if (zip.entryCount > MAX_ENTRIES) throw tooLarge(`${MAX_ENTRIES} entries`);
+    let steps = 0;
+    for await (const entry of zip.eachEntry()) {
+      if (++steps % STEPS_BETWEEN === 0) await scope.pause();
+      const { generalPurposeBitFlag, fileNameRaw, extraFields } = entry;
+      const name = getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
+      directory.add(name, factsOf(entry, name));
+    }
+    await refuseMore(file, Number(zip.readEntryCursor));
+    return directory;
+  } catch (error) {
+    throw isOwn(error) ? error : damaged("its directory cannot be read");
+  }
+}
+
+/** Errors of ours pass yauzl as they are; its own say what stands in the archive. */
+const isOwn = (error: unknown): boolean => error instanceof ArchiveFault || (error instanceof Error && "code" in error);
+
+/** Other programs see entries beyond those that the archive counts. */
+async function refuseMore(file: Bytes, end: number): Promise<void> {
+  const next = await file.read(end, 4);
+  if (next.length === 4 && next.readUInt32LE(0) === CENTRAL_HEADER) throw damaged("it has more entries than it counts");
+}
+
+function factsOf(entry: Entry, name: string): Omit<ArchiveEntry, "path"> {
+  const { compressedSize, uncompressedSize, externalFileAttributes, versionMadeBy } = entry;
+  const mode = versionMadeBy >>> 8 === MADE_ON_UNIX ? externalFileAttributes >>> 16 : 0;
+  const type = /[/\\]$/.test(name) ? "directory" : (UNIX_TYPES[mode >>> 12] ?? "other");
+  const modified = entry.getLastModDate({ timezone: "UTC" }).getTime();
+  return {
+    ...{ type, compressedSize, size: type === "file" ? uncompressedSize : 0 },
+    modified: Number.isFinite(modified) ? Math.round(modified) : 0,
+    mode: mode === 0 ? undefined : mode & 0o777,
+    packed: { offset: entry.relativeOffsetOfLocalHeader, method: methodOf(entry), crc32: entry.crc32 },
+  };
+}
+
+function methodOf(entry: Entry): Packed["method"] {
+  if (entry.isEncrypted()) return "encrypted";
+  if (entry.compressionMethod === 0) return "store";
+  return entry.compressionMethod === 8 ? "deflate" : `compression method ${entry.compressionMethod} is`;
+}
+
+/** The bytes of a file in a zip, from an offset that is 0 unless they are stored. @throws ArchiveFault */
+export async function* zipContent(file: Bytes, entry: ArchiveEntry, from: number): AsyncGenerator<Buffer> {
+  const { size, compressedSize, packed } = entry;
+  const { method, offset } = packed;
+  if (method === "encrypted") throw encrypted();
+  if (method !== "store" && method !== "deflate") throw unsupported(method);
+  const header = await readExactly(file, offset, LOCAL_HEADER_BYTES);
+  if (header.readUInt32LE(0) !== LOCAL_HEADER) throw damaged("an entry is not where its directory says");
+  const start = offset + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28);
+  if (method === "store") {
+    if (size !== compressedSize) throw damaged("an entry has two sizes");
+    yield* piecesOf(file, start + from, start + size);
+    return;
+  }
+  if (compressedSize === 0) return;
+  if (Math.max(size, compressedSize) <= AT_ONCE_BYTES) {
+    const packedBytes = await readExactly(file, start, compressedSize);
+    yield inflated(() => inflateRawSync(packedBytes, { maxOutputLength: size + 1 }));
+    return;
+  }
+  yield* inflate(piecesOf(file, start, start + compressedSize));
+}
+
+function inflated(work: () => Buffer): Buffer {
+  try {
+    return work();
+  } catch {
+    throw damaged("the content of an entry cannot be unpacked");
+  }
+}
+
+/** In the thread pool, chunk by chunk as they are taken. */
+async function* inflate(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const inflater = createInflateRaw({ chunkSize: CHUNK_BYTES });
+  pipeline(Readable.from(packed), inflater, () => {});
+  try {
+    for await (const chunk of inflater) yield chunk as Buffer;
+  } catch (error) {
+    throw isZlibFault(error) ? damaged("the content of an entry cannot be unpacked") : error;
+  } finally {
+    inflater.destroy();
+  }
+}
+
+const isZlibFault = (error: unknown): boolean => String(Object(error).code).startsWith("Z_");
