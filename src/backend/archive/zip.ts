@@ -35,7 +35,13 @@ class PieceReader extends RandomAccessReader {
     this.#file = file;
   }
 
-  override read(into: Buffer, offset: number, length: number, position: number, done: (error: Error | null) => void): void {
+  override read(
+    into: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    done: (error: Error | null) => void,
+  ): void {
     const take = () => {
       const from = position - this.#start;
       this.#piece.copy(into, offset, from, from + length);
