@@ -2,8 +2,8 @@
 
 import { escapeText } from "../core/errors/texts.js";
 
-/** 66: the file is missing or unreadable. 78: its content is invalid. Both as in `sysexits.h`. */
-export type ConfigExitStatus = 66 | 78;
+/** 66: the file is missing or unreadable. 69: a service that it names is not there. 78: its content is invalid. All as in `sysexits.h`. */
+export type ConfigExitStatus = 66 | 69 | 78;
 
 /** Reports every problem found in a configuration, not only the first. */
 export class ConfigError extends Error {

@@ -58,7 +58,8 @@ export function isLoopbackListener(config: Reach): boolean {
   return listensOnLoopback(config) && !isProxied(config);
 }
 
-const listensOnLoopback = ({ listen, hostname }: Reach): boolean => listen !== undefined || isLoopbackHost(hostname);
+export const listensOnLoopback = ({ listen, hostname }: Pick<Reach, "listen" | "hostname">): boolean =>
+  listen !== undefined || isLoopbackHost(hostname);
 
 const isProxied = ({ baseUrl, hosts = [], trustProxy }: Reach): boolean =>
   trustProxy ||

@@ -75,14 +75,15 @@ function parseRoot(place: Place, root: unknown): CheckedRoot {
 
 function completeRoot(name: string, root: CheckedRoot): RootConfig {
   // `grep` is accepted but has no effect: there is only one search engine.
-  const { path, temp, prefix, dlfs, durability, grep, ...common } = root;
+  const { path, temp, prefix, dlfs, durability, grep, shared, perInstance, ...common } = root;
   if (dlfs !== undefined) return completeDrive(dlfs, root);
   return path === undefined
     ? {
         ...{ kind: "temp", prefix: prefix ?? `covia-${name}-`, durability: durability ?? "none" },
         ...{ quota: TEMP_QUOTA, ...common },
+        ...(perInstance && { perInstance }),
       }
-    : { kind: "host", path, durability: durability ?? "flush", ...common };
+    : { kind: "host", path, durability: durability ?? "flush", ...common, ...(shared && { shared }) };
 }
 
 function completeDrive(

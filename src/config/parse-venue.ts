@@ -7,6 +7,7 @@ import { warnOfDrives } from "./checks/drives.js";
 import { warnOfIdleRights } from "./checks/idle-rights.js";
 import { canonicalPrefix, checkProfiles } from "./checks/profiles.js";
 import { checkRelations, type IsGrant } from "./checks/relations.js";
+import { checkShared } from "./checks/shared.js";
 import {
   completeFile,
   DEFAULT_ROOT,
@@ -54,6 +55,7 @@ export function readVenue(venue: Place, value: unknown, options: VenueParseOptio
   const filePlace = placeBelow(venue, "file");
   const extraRoots = parseExtraRoots(filePlace, draft.file?.roots, options);
   checkProfiles(venue, draft, rootNames(draft, extraRoots));
+  checkShared(venue, draft, extraRoots);
   return {
     place: venue,
     draft,

@@ -46,6 +46,8 @@ export type McpConfig = Exclude<VenueConfig["mcp"], false>;
 export type ProfileConfig = VenueConfig["profiles"][string];
 /** Token bucket: `perSecond` on average, `burst` at once, at most `2 * burst` within `burst / perSecond` seconds. */
 export type RateLimitConfig = Exclude<VenueConfig["rateLimit"], false | undefined>;
+/** State that several instances of the venue share. */
+export type SharedConfig = NonNullable<VenueConfig["shared"]>;
 export type LogLevel = VenueConfig["log"]["level"];
 
 /** A venue after schema validation; complete only if there were no problems. */
@@ -59,6 +61,8 @@ export interface CheckedRoot extends Omit<RootOptions, "durability"> {
   readonly durability?: Durability;
   readonly path?: string;
   readonly temp?: true;
+  readonly shared?: true;
+  readonly perInstance?: true;
   readonly prefix?: string;
   readonly dlfs?: string;
   readonly subpath?: string;

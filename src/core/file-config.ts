@@ -72,6 +72,8 @@ export interface HostRootConfig extends RootOptions {
   readonly kind: "host";
   /** Absolute, but not yet canonical. */
   readonly path: string;
+  /** All instances of the venue run on this machine and see it. */
+  readonly shared?: true;
 }
 
 /** A fresh private directory. */
@@ -79,6 +81,8 @@ export interface TempRootConfig extends RootOptions {
   readonly kind: "temp";
   /** Prefix of the directory's name. */
   readonly prefix: string;
+  /** Each instance of the venue has its own. */
+  readonly perInstance?: true;
 }
 
 /** A drive of the caller: each caller gets its own. */

@@ -1,9 +1,15 @@
 import { DRIVE_NEEDS_THREADS, noSandbox } from "../core/errors/sandbox-texts.js";
 import { invalidInput, quotaExceeded } from "../core/errors/texts.js";
 import { COMMAND_RAN } from "../core/errors/undo-texts.js";
-import type { MountedDirectory } from "../core/ports/mount.js";
 import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
-import type { ExecMount, ExecRequest, SandboxExit, SandboxMount, SandboxProcess } from "../core/ports/sandbox.js";
+import type {
+  ExecMount,
+  ExecRequest,
+  MountedDirectory,
+  SandboxExit,
+  SandboxMount,
+  SandboxProcess,
+} from "../core/ports/sandbox.js";
 import type { CommandTransfer } from "../core/ports/streams.js";
 
 /** Limits of the system (execve) in bytes: for one argument, and roughly for all arguments and variables together. */

@@ -1622,6 +1622,25 @@ export interface VenueConfigInput {
     /** Whether an identity token without audience is accepted, for at most 300 seconds. */
     readonly acceptUnboundIdentity?: boolean;
   };
+  /** State that several instances of this venue share, in PostgreSQL 14 or later; see docs/cluster.md. */
+  readonly shared?: {
+    /** The database, prepared by 'venue-files cluster init'. */
+    readonly postgres: {
+      /** postgres://user:password@host/database. */
+      readonly url: {
+        /** Environment variable that holds it. */
+        readonly env?: string;
+        /** File that holds it, and nothing else. */
+        readonly file?: string;
+      };
+      /** Schema of its tables. */
+      readonly schema?: string;
+    };
+    /** URL by which the other instances reach this one. */
+    readonly advertise?: string;
+    /** How long calls are still taken after SIGTERM, while /readyz says 503. */
+    readonly drainMs?: number;
+  };
   /** Origins whose pages may call; "*": any, which needs auth.public.caps where callers without credentials are served. */
   readonly corsOrigins?: "*" | readonly string[];
   /** Largest JSON request body. */
@@ -1860,6 +1879,8 @@ export interface ProfileConfigInput {
 export interface HostRootInput {
   /** Host directory; must exist. */
   readonly path: string;
+  /** Only with path, where the venue has several instances: all of them run on this machine and see this directory. */
+  readonly shared?: true;
   /** Refuse write, append, mkdir and delete. */
   readonly readOnly?: boolean;
   /** Note about the root, returned by file:roots. */
@@ -1928,6 +1949,8 @@ export interface TempRootInput {
   readonly temp: true;
   /** Name prefix of the temp directory. */
   readonly prefix?: string;
+  /** Only with temp, where the venue has several instances: each has a directory of its own, and says so. */
+  readonly perInstance?: true;
   /** Refuse write, append, mkdir and delete. */
   readonly readOnly?: boolean;
   /** Note about the root, returned by file:roots. */
@@ -2096,6 +2119,17 @@ export interface VenueConfigChecked {
     readonly clockSkew: number;
     readonly maxIdentityLifetime: number;
     readonly acceptUnboundIdentity?: boolean;
+  };
+  readonly shared?: {
+    readonly postgres: {
+      readonly url: {
+        readonly env?: string;
+        readonly file?: string;
+      };
+      readonly schema: string;
+    };
+    readonly advertise?: string;
+    readonly drainMs: number;
   };
   readonly corsOrigins: "*" | readonly string[];
   readonly maxRequestBytes: number;

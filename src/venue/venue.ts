@@ -65,6 +65,8 @@ export interface VenueHostOptions {
   readonly metrics?: HttpMetrics | undefined;
   /** Absent: there is no `/api/v1/events`. Its readers end before the venue closes. */
   readonly events?: VenueEvents | undefined;
+  /** Hears when it serves HTTP. @param port absent on a socket */
+  readonly onListen?: ((port: number | undefined) => Promise<void>) | undefined;
   /** Hears of jobs that begin and end. */
   readonly onJob?: JobsOptions["onChange"] | undefined;
   /** Absent: there is no endpoint for whole files. */
@@ -166,7 +168,9 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
       surface = createHttpSurface({ host, listen, timeouts, maxInFlightBytes, maxConnections });
       const begin = surface.listen.bind(surface);
       const address = await ("socket" in listen ? listenOnSocket(listen.socket, begin) : begin());
-      return { url: venue.url, ...("port" in address ? { port: address.port } : {}) };
+      const port = "port" in address ? address.port : undefined;
+      await options.onListen?.(port);
+      return { url: venue.url, ...(port === undefined ? {} : { port }) };
     },
     close() {
       closing ??= close();

@@ -31,8 +31,8 @@ import type {
 } from "../../core/ports/backend.js";
 import type { JournalWriter } from "../../core/ports/changes/journal-writer.js";
 import type { Observation, ObservedPlace, Observer } from "../../core/ports/changes/observer.js";
-import type { MountedDirectory, MountOptions } from "../../core/ports/mount.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
+import type { MountedDirectory, MountOptions } from "../../core/ports/sandbox.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { EngineName } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";

@@ -4,7 +4,7 @@ import { notSupportedByRoot } from "../../core/errors/texts.js";
 import { COMMAND_RAN } from "../../core/errors/undo-texts.js";
 import { type Io, isPending, runIo, wait } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
-import type { MountedDirectory, MountOptions, Settled } from "../../core/ports/mount.js";
+import type { MountedDirectory, MountOptions, Settled } from "../../core/ports/sandbox.js";
 import { entryPath, type Pinned, renew } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { finishWithReserve } from "../../jail/reserve.js";

@@ -3,6 +3,7 @@
 import { ACCESS } from "./access.js";
 import { BACKUP } from "./backup.js";
 import { BEGIN } from "./begin.js";
+import { CLUSTER } from "./cluster.js";
 import type { Command, Commands, Options } from "./command.js";
 import { DRIVES } from "./drives.js";
 import { SERVE } from "./serve.js";
@@ -13,7 +14,7 @@ const { serve, check, mcp, health, call, acp } = SERVE;
 
 export const COMMANDS: Commands = {
   ...{ init, serve, check, mcp, doctor, health, completion, call, acp },
-  ...{ ...KEYS_AND_GRANTS, ...ACCESS, ...TOKENS, ...BACKUP, ...DRIVES },
+  ...{ ...KEYS_AND_GRANTS, ...ACCESS, ...TOKENS, ...BACKUP, ...DRIVES, ...CLUSTER },
 };
 
 /** The options of all of them, each as its first command has it. */

@@ -1,7 +1,7 @@
 // Finds and reads signing keys, by name or path.
 
 import { join, resolve } from "node:path";
-import { ConfigError } from "../../config/errors.js";
+import { ConfigError, type ConfigExitStatus } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { parseSeed, type SigningKey, signingKeyFromSeed } from "../../ucan/mint/signing-key.js";
@@ -82,5 +82,5 @@ function readKeyFile(reference: string, place: KeyPlace): string {
   return file.text;
 }
 
-const unusable = (reference: string, fault: string, exitStatus: 66 | 78): ConfigError =>
+const unusable = (reference: string, fault: string, exitStatus: ConfigExitStatus): ConfigError =>
   new ConfigError([`Cannot use key '${escapeText(reference)}': ${fault}`], exitStatus);

@@ -7,8 +7,8 @@ import type { Access, At, Looks } from "./access.js";
 import type { ChangedKind, EntryState } from "./changes/change.js";
 import type { NotUndoable } from "./changes/journal.js";
 import type { Observation, ObservedPlace, Observer } from "./changes/observer.js";
-import type { MountedDirectory, MountOptions } from "./mount.js";
 import type { Stamp } from "./open-file.js";
+import type { MountedDirectory, MountOptions } from "./sandbox.js";
 import type { SourceOptions, TreeSource } from "./tree-source.js";
 import type { ListedPart, Listing } from "./walk.js";
 

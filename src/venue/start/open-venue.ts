@@ -26,6 +26,7 @@ import { auditEvents, createVenueEvents, jobEvents } from "../events/venue-event
 import { type Access, capabilityRulesOf } from "../identity/access.js";
 import { ownContext } from "../identity/own-caller.js";
 import { createLogin, stampTagsOf } from "../identity/tickets.js";
+import type { PostgresShared } from "../shared/postgres.js";
 import { createVenueHost, type VenueHost } from "../venue.js";
 import { allOrNothing, asConfigError, type Opened } from "./all-or-nothing.js";
 import { davOptions, servesDav } from "./dav.js";
@@ -52,10 +53,13 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const events = new EventLog();
   if (listens) keep((await import("./state/claim.js")).claimState(config, env));
   if (listens && hasMcp(config)) later(loadMcp);
+  const loadShared = listens && config.shared !== undefined ? () => import("../shared/open.js") : undefined;
+  const shared = loadShared && keep(await (await loadShared()).openShared(config, config.shared, { env, log }));
   const access = listens
     ? (await import("../identity/open-access.js")).openAccess(config, { ...options, url: () => host?.url ?? "" })
     : await ownAccess(config, { ...options, isFiles: filesOnly });
   const { key, rejudge } = access;
+  await shared?.start();
 
   const audit = await openAudit(config, { env, log, key });
   if (audit !== undefined) keep(audit);
@@ -103,6 +107,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
       stillHolds: (caller) => rejudge(contextOf(caller)) !== undefined,
       files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
       events: readers,
+      onListen: shared && ((port) => shared.listening(port)),
       onJob: jobEvents(events),
       login: createLogin(access),
       overview: () => overviewOf(adapter, access),
@@ -118,7 +123,20 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const auditLost = audit && (() => audit.lost);
   metrics?.observe({ jobs, assets, roots: () => adapter.roots, operations: () => catalogue.all(), auditLost });
 
-  const venue = venueOf({ config, options, opened, events, access, audit, sink, adapter, host, logInternal, ofMcp });
+  const venue = venueOf({
+    config,
+    options,
+    opened,
+    events,
+    access,
+    audit,
+    sink,
+    adapter,
+    host,
+    logInternal,
+    ofMcp,
+    shared,
+  });
   // With `filesOnly` the code of operations on tokens and callers is not even loaded.
   if (!filesOnly) {
     const { createVenueAdapters, rulesOf } = await import("../operations/venue-adapters.js");
@@ -140,6 +158,8 @@ interface Parts extends Pick<OpenVenue, "config" | "access" | "adapter" | "host"
   /** Takes the records of all calls. */
   readonly sink: AuditSink | undefined;
   readonly logInternal: (error: unknown, requestId: string) => void;
+  /** Absent: it is one process. */
+  readonly shared: PostgresShared | undefined;
   /** Parts of its MCP server. */
   readonly ofMcp: Omit<McpParts, "config" | "host">;
 }
@@ -173,6 +193,7 @@ function venueOf(parts: Parts): OpenVenue {
         async commit() {
           setTokens();
           config = merged;
+          parts.shared?.reloaded(merged);
           await change.commit();
           events.publish("offer", OFFER_CHANGED);
           return unappliedKeys(merged, next);

@@ -17,6 +17,7 @@ import {
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import { closedAccess } from "../../../src/venue/identity/access.js";
 import { createVenueAdapters } from "../../../src/venue/operations/venue-adapters.js";
+import { unavailable } from "../../../src/venue/shared/connection.js";
 import { dispatchOn } from "../../dispatch/fake.js";
 import { type Failure, failureOf, useGround } from "../../ops/ground.js";
 import { asNobody } from "../../ops/rights.js";
@@ -136,6 +137,7 @@ const PRODUCED: Readonly<Record<ErrorCode, () => Promise<Failure>>> = {
   FUTURE_TIME: ofDrive("FUTURE_TIME", "import"),
   KEY_REQUIRED: ofDrive("KEY_REQUIRED", "import"),
   STORE_UNAVAILABLE: ofDrive("STORE_UNAVAILABLE"),
+  SHARED_STATE_UNAVAILABLE: failing(() => unavailable("timeout")),
   STORE_DAMAGED: ofDrive("STORE_DAMAGED"),
   PERMISSION_DENIED: () => asNobody(ground.dir, fail("mkdir", { path: "new" })),
   NO_SPACE: failing(noSpace),

@@ -1,0 +1,71 @@
+-- Tables of the state that the instances of one venue share: applied by `venue-files cluster init`, never by `serve`.
+-- The search path is the schema of the venue. Every statement may run again.
+
+-- The venue, and the number of the last change of revocations, tokens or links. Changes take it first, so they become visible in order.
+CREATE TABLE IF NOT EXISTS epoch (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  n bigint NOT NULL DEFAULT 1,
+  did text NOT NULL,
+  format int NOT NULL
+);
+
+CREATE OR REPLACE FUNCTION next_epoch() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  changed bigint;
+BEGIN
+  -- An answer that something is revoked must not come before it is on disk.
+  SET LOCAL synchronous_commit = on;
+  UPDATE epoch SET n = n + 1 RETURNING n INTO changed;
+  PERFORM pg_notify('venue_files ' || current_schema(), '0 epoch ');
+  RETURN changed;
+END $$;
+
+CREATE TABLE IF NOT EXISTS instance (
+  number int PRIMARY KEY CHECK (number BETWEEN 1 AND 65535),
+  boot text NOT NULL,
+  advertise text,
+  name text NOT NULL,
+  version text NOT NULL,
+  digest jsonb NOT NULL,
+  beat timestamptz NOT NULL,
+  -- By the instance's own clock, at the beat.
+  clock timestamptz NOT NULL,
+  seen bigint NOT NULL DEFAULT 0,
+  stopped boolean NOT NULL DEFAULT false
+);
+
+-- Revoked token ids and DIDs.
+CREATE TABLE IF NOT EXISTS revocation (
+  entry text PRIMARY KEY,
+  n bigint NOT NULL
+);
+CREATE INDEX IF NOT EXISTS revocation_n ON revocation (n);
+
+-- Access tokens and sessions ('token'), links ('link') and what was signed ('ucan'), by hashes of their secrets; sealed.
+CREATE TABLE IF NOT EXISTS access (
+  kind text NOT NULL,
+  id text NOT NULL,
+  sha256 text,
+  sealed bytea NOT NULL,
+  expires timestamptz NOT NULL,
+  n bigint NOT NULL,
+  PRIMARY KEY (kind, id)
+);
+CREATE INDEX IF NOT EXISTS access_n ON access (n);
+CREATE UNIQUE INDEX IF NOT EXISTS access_sha256 ON access (kind, sha256);
+
+-- Access tokens that were ended before their time.
+CREATE TABLE IF NOT EXISTS ended (
+  id text PRIMARY KEY,
+  at timestamptz NOT NULL,
+  keep boolean NOT NULL,
+  n bigint NOT NULL
+);
+CREATE INDEX IF NOT EXISTS ended_n ON ended (n);
+
+-- Last uses of access tokens, and marks of static ones.
+CREATE TABLE IF NOT EXISTS used (
+  id text PRIMARY KEY,
+  at timestamptz NOT NULL
+);
+CREATE INDEX IF NOT EXISTS used_at ON used (at);

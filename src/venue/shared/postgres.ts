@@ -1,0 +1,248 @@
+// Shared state in PostgreSQL: connections, tick and listener, and the port that the pieces of the venue use.
+
+import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { ConfigError } from "../../config/errors.js";
+import type { VenueConfig } from "../../config/types.js";
+import type { Log } from "../../core/ports/log.js";
+import type { Instance, InstanceDigest, Shared, SharedHandlers, SharedQuery } from "../../core/ports/shared.js";
+import type { SigningKey } from "../../ucan/mint/signing-key.js";
+import { Connection, type Engine, inTransaction, Pool, REQUEST_MS } from "./connection.js";
+import { INIT, type InstanceFacts, isUnprepared, notPrepared, OwnInstance, type TickRow } from "./instances.js";
+import { createSeal, secretFor } from "./seal.js";
+import { reasonOf, Tick } from "./tick.js";
+
+/** Version of the schema. Programs of the version before it run with it too. */
+export const FORMAT = 1;
+const START_MS = 10_000;
+const RETRY_MS = 500;
+const POOL = 3;
+const MAX_PAYLOAD_BYTES = 7900;
+
+export interface PostgresOptions {
+  readonly engine: Engine;
+  readonly did: string;
+  readonly key: SigningKey;
+  readonly facts: InstanceFacts;
+  readonly log: Log;
+  digestOf(config: VenueConfig): InstanceDigest;
+  /** By which URL peers reach this instance. @param port absent: it listens on a socket */
+  advertised(port: number | undefined): string | undefined;
+}
+
+/** Takes in rows that have changed since an epoch; 0: all of them. Rows after the present one may be among them. */
+export type Reader = (since: number, query: SharedQuery) => Promise<void>;
+
+const channelOf = (schema: string): string => `venue_files ${schema}`;
+
+export class PostgresShared implements Shared {
+  readonly #options: PostgresOptions;
+  readonly #own: OwnInstance;
+  readonly #pool: Pool;
+  readonly #connection: Connection;
+  readonly #listener: Connection;
+  readonly #readers: Reader[] = [];
+  readonly #heard = new Map<string, Set<(payload: string, from: number) => void>>();
+  readonly #handlers: { readonly [Name in keyof SharedHandlers]: Set<SharedHandlers[Name]> } = {
+    gone: new Set(),
+    gap: new Set(),
+  };
+  #live: readonly Instance[] = [];
+  #listening: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #warned: "fsync" | undefined;
+  readonly tick: Tick;
+
+  constructor(options: PostgresOptions) {
+    const { engine, facts, log } = options;
+    this.#options = options;
+    this.#own = new OwnInstance(facts);
+    this.#pool = new Pool(Array.from({ length: POOL }, () => new Connection(engine)));
+    this.#connection = new Connection(engine);
+    this.#listener = new Connection(engine, {
+      onNotify: (channel, payload) => this.#notified(channel, payload),
+      onDrop: () => this.#listenSoon(),
+    });
+    this.tick = new Tick({
+      ...{ own: this.#own, connection: this.#connection, listener: this.#listener, log },
+      check: (row) => checkOwner(row, options.did),
+      read: (since, query) => this.#read(since, query),
+      took: (row) => this.#took(row),
+    });
+    this.hear("epoch", () => void this.tick.now().catch(() => {}));
+  }
+
+  get self(): Instance {
+    return this.#own.self;
+  }
+
+  peers(): readonly Instance[] {
+    return this.tick.instances;
+  }
+
+  readonly query: SharedQuery = (text, values) => this.#pool.run((query) => query(text, values));
+
+  transaction<Result>(work: (query: SharedQuery) => Promise<Result>): Promise<Result> {
+    return this.#pool.run(inTransaction(work));
+  }
+
+  sealed(table: string) {
+    return createSeal(this.#options.key.privateKey, table);
+  }
+
+  secret(use: string): Buffer {
+    return secretFor(this.#options.key.privateKey, use);
+  }
+
+  async notify(kind: string, payload: string): Promise<void> {
+    const text = `${this.#own.number} ${kind} ${payload}`;
+    if (Buffer.byteLength(text) > MAX_PAYLOAD_BYTES) throw new RangeError("Cannot notify: the payload is too long");
+    await this.query("SELECT pg_notify($1, $2)", [channelOf(this.#options.engine.schema), text]);
+  }
+
+  hear(kind: string, heard: (payload: string, from: number) => void): () => void {
+    const all = this.#heard.get(kind) ?? new Set();
+    this.#heard.set(kind, all.add(heard));
+    return () => void all.delete(heard);
+  }
+
+  on<Name extends keyof SharedHandlers>(event: Name, handler: SharedHandlers[Name]): () => void {
+    const all = this.#handlers[event];
+    all.add(handler);
+    return () => void all.delete(handler);
+  }
+
+  /** Reads rows at each change, from the first tick on. */
+  addReader(reader: Reader): void {
+    this.#readers.push(reader);
+  }
+
+  /** Tells peers the address of this instance. */
+  async listening(port: number | undefined): Promise<void> {
+    this.#own.advertise = this.#options.advertised(port);
+    await this.tick.now().catch(() => {});
+  }
+
+  /** Tells peers, by the next tick, what it is configured with now. */
+  reloaded(config: VenueConfig): void {
+    this.#own.digest = this.#options.digestOf(config);
+  }
+
+  /** Connects, takes a number and reads what there is. @throws ConfigError 69 where the engine is not reached, else 78 */
+  async start(): Promise<void> {
+    const until = performance.now() + START_MS;
+    for (;;) {
+      try {
+        await this.#connection.run((query) => this.#own.allot(query));
+        await this.tick.now();
+        await this.#listen();
+        return await this.#hearOneself();
+      } catch (error) {
+        if (isUnprepared(error)) throw notPrepared();
+        if (error instanceof ConfigError) throw error;
+        const reason = reasonOf(error);
+        if (/^(?:28|3D)/.test(reason)) {
+          throw new ConfigError(
+            [`'shared.postgres.url' is refused by the engine (${reason}). Correct user, password and database`],
+            78,
+          );
+        }
+        if (performance.now() > until) {
+          throw new ConfigError(
+            [`'shared.postgres.url' leads to no engine (${reason}). Start it, or correct the URL`],
+            69,
+          );
+        }
+        await pause(RETRY_MS);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.tick.stop();
+    clearTimeout(this.#listening);
+    if (this.#own.number !== 0 && this.#connection.isOpen) {
+      await this.#connection.run((query) => this.#own.stop(query), RETRY_MS).catch(() => {});
+    }
+    for (const one of [this.#pool, this.#connection, this.#listener]) one.close();
+  }
+
+  async #listen(): Promise<void> {
+    const channel = channelOf(this.#options.engine.schema);
+    await this.#listener.run((query) => query(`LISTEN "${channel}"`));
+    for (const gap of this.#handlers.gap) gap();
+  }
+
+  #listenSoon(): void {
+    if (this.#isClosed) return;
+    clearTimeout(this.#listening);
+    // A failure drops the connection, which leads back here.
+    const again = () =>
+      this.#listen().then(
+        () => this.tick.now(),
+        () => this.#listenSoon(),
+      );
+    this.#listening = setTimeout(() => void again().catch(() => {}), RETRY_MS * (0.75 + Math.random() / 2));
+  }
+
+  /** A pooler by transaction takes LISTEN and tells nothing. @throws ConfigError */
+  async #hearOneself(): Promise<void> {
+    const word = randomBytes(8).toString("hex");
+    let timer: NodeJS.Timeout | undefined;
+    let stop = () => {};
+    try {
+      const heard = new Promise<void>((resolve, reject) => {
+        const text = `'shared.postgres.url' leads through a pooler that swallows LISTEN. Set it to the engine itself, or pool by session`;
+        timer = setTimeout(() => reject(new ConfigError([text], 78)), REQUEST_MS);
+        stop = this.hear("hello", (payload) => {
+          if (payload === word) resolve();
+        });
+      });
+      await Promise.all([this.notify("hello", word), heard]);
+    } finally {
+      clearTimeout(timer);
+      stop();
+    }
+  }
+
+  #notified(channel: string, text: string): void {
+    if (channel !== channelOf(this.#options.engine.schema)) return;
+    const [, from, kind = "", payload = ""] = /^(\d{1,5}) (\S{1,40}) (.*)$/s.exec(text) ?? [];
+    for (const heard of this.#heard.get(kind) ?? []) heard(payload, Number(from));
+  }
+
+  async #read(since: number, query: SharedQuery): Promise<number> {
+    // Before the rows: those of later changes are then read again.
+    const [row] = await query<{ n: number }>("SELECT n::float8 AS n FROM epoch");
+    for (const reader of this.#readers) await reader(since, query);
+    return row?.n ?? 0;
+  }
+
+  #took(row: TickRow): void {
+    const { log } = this.#options;
+    if (row.fsync === "off" && this.#warned === undefined) {
+      this.#warned = "fsync";
+      log.warn({}, "the shared engine runs with fsync = off: revocations may be lost when its machine fails");
+    }
+    const peers = this.tick.instances;
+    const gone = this.#live.filter(({ number }) => !peers.some((peer) => peer.number === number && peer.live));
+    this.#live = peers.filter(({ live }) => live);
+    for (const peer of gone) for (const handler of this.#handlers.gone) handler({ ...peer, live: false });
+  }
+}
+
+/** @throws ConfigError */
+export function checkOwner({ did, format }: Pick<TickRow, "did" | "format">, own: string): void {
+  if (did !== own) {
+    const text =
+      "'shared.postgres' has the state of another venue. Set 'seed' or 'seedFile' to the key of all instances, or another 'shared.postgres.schema'";
+    throw new ConfigError([text], 78);
+  }
+  if (format < FORMAT) {
+    throw new ConfigError([`'shared.postgres' has tables of an earlier version. ${INIT}`], 78);
+  }
+  if (format > FORMAT + 1) {
+    throw new ConfigError(["'shared.postgres' has tables of a later version. Use the program that made them"], 78);
+  }
+}

@@ -1,0 +1,92 @@
+// A PostgreSQL of the tests' own: a data folder in the temporary directory, a free port, and no durability.
+
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** It refuses to run as root. */
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+const asUser = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+
+function programsOf(): string | undefined {
+  const places = ["", ...[17, 16, 15, 14].map((version) => `/usr/lib/postgresql/${version}/bin/`)];
+  return places.find((place) => {
+    try {
+      execFileSync(`${place}postgres`, ["--version"], { stdio: "ignore" });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+const programs = programsOf();
+export const hasPostgres = programs !== undefined;
+export const NO_POSTGRES = "PostgreSQL is not installed (Debian: postgresql)";
+
+export interface TestEngine {
+  readonly port: number;
+  /** Of a database that is empty at first. */
+  readonly url: string;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Stops it and removes its data. */
+  remove(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
+  });
+
+/** Starts one; call only where {@link hasPostgres}. */
+export async function startPostgres(): Promise<TestEngine> {
+  const folder = mkdtempSync(join(tmpdir(), "engine-"));
+  if (isRoot) chownSync(folder, NOBODY, NOBODY);
+  chmodSync(folder, 0o700);
+  const run = { ...asUser, cwd: "/", stdio: "ignore" } as const;
+  execFileSync(
+    `${programs}initdb`,
+    ["-D", folder, "-U", "venue", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"],
+    run,
+  );
+  const port = await freePort();
+  let child: ReturnType<typeof spawn> | undefined;
+  const settings = ["fsync=off", "shared_buffers=16MB", "max_connections=60", `unix_socket_directories=${folder}`];
+  const start = async () => {
+    const options = [...settings, "listen_addresses=127.0.0.1"].flatMap((one) => ["-c", one]);
+    child = spawn(`${programs}postgres`, ["-D", folder, "-p", `${port}`, ...options], run);
+    for (let tries = 0; tries < 400 && !(await answers(port)); tries++) await pause(50);
+  };
+  const stop = async () => {
+    if (child === undefined || child.exitCode !== null) return;
+    const ended = new Promise((resolve) => child?.once("exit", resolve));
+    // At once, as a crash: SIGQUIT.
+    child.kill("SIGQUIT");
+    await ended;
+  };
+  await start();
+  return {
+    ...{ port, url: `postgres://venue:secret-of-nobody@127.0.0.1:${port}/postgres`, start, stop },
+    async remove() {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

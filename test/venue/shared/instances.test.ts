@@ -1,0 +1,162 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { parseConfig } from "../../../src/config/load.js";
+import type { VenueConfig, VenueConfigInput } from "../../../src/config/types.js";
+import { type Log, silentLog } from "../../../src/core/ports/log.js";
+import { initShared, sharedInstances } from "../../../src/venue/shared/admin.js";
+import { openShared } from "../../../src/venue/shared/open.js";
+import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
+import { describeWhere } from "../../needs.js";
+import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../../postgres.js";
+
+const SEED = "ab".repeat(32);
+const baseDir = mkdtempSync(join(tmpdir(), "shared-"));
+
+function configOf(url: string, more: VenueConfigInput = {}, schema = "venue_files"): [VenueConfig, { DB: string }] {
+  const config = parseConfig(
+    {
+      ...{ seed: SEED, stateDir: join(baseDir, "state"), drives: { store: { s3: { bucket: "drives" } } } },
+      file: { roots: { tmp: { temp: true, perInstance: true } } },
+      shared: { postgres: { url: { env: "DB" }, schema } },
+      ...more,
+    },
+    { baseDir },
+  );
+  return [config, { DB: url }];
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("It never came true");
+}
+
+describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
+  let engine: TestEngine;
+  const opened: PostgresShared[] = [];
+  beforeAll(async () => {
+    engine = await startPostgres();
+  }, 60_000);
+  afterAll(() => engine?.remove());
+  afterEach(async () => {
+    for (const one of opened.splice(0)) await one.close();
+  });
+
+  async function instance(more?: VenueConfigInput, { log = silentLog, schema = "venue_files" } = {}) {
+    const [config, env] = configOf(engine.url, more, schema);
+    const shared = await openShared(config, config.shared, { env, log });
+    opened.push(shared);
+    await shared.start();
+    return shared;
+  }
+
+  test("are refused without tables, and init makes them, twice", async () => {
+    await expect(instance()).rejects.toMatchObject({ exitStatus: 78, message: expect.stringMatching(/cluster init/) });
+    const [config, env] = configOf(engine.url);
+    await expect(initShared(config, env)).resolves.toBe("venue_files");
+    await initShared(config, env);
+    await expect(sharedInstances(config, env)).resolves.toEqual([]);
+  });
+
+  test("get numbers, see one another, and see who is gone", async () => {
+    const one = await instance();
+    const two = await instance({ name: "second" });
+    expect(new Set([one.self.number, two.self.number]).size).toBe(2);
+    await two.listening(4321);
+    await until(() => one.peers().some(({ advertise }) => advertise === "http://localhost:4321"));
+    expect(one.peers().filter(({ live }) => live)).toEqual([
+      expect.objectContaining({ number: two.self.number, name: "second", live: true, digest: one.self.digest }),
+    ]);
+    const gone: number[] = [];
+    one.on("gone", (peer) => gone.push(peer.number));
+    await two.close();
+    await until(() => gone.length > 0);
+    expect(gone).toEqual([two.self.number]);
+    const three = await instance();
+    expect([one.self.number, two.self.number]).not.toContain(three.self.number);
+  });
+
+  test("hear what others notify, from whom", async () => {
+    const [one, two] = [await instance(), await instance()];
+    const heard: unknown[] = [];
+    two.hear("word", (payload, from) => heard.push([payload, from]));
+    await one.notify("word", "with a\nline and 'quotes'");
+    await until(() => heard.length > 0);
+    expect(heard).toEqual([["with a\nline and 'quotes'", one.self.number]]);
+    await expect(one.notify("word", "x".repeat(8000))).rejects.toThrow(RangeError);
+  });
+
+  test("run statements and transactions, which are rolled back where their work throws", async () => {
+    const one = await instance();
+    const [row] = await one.query("SELECT $1::int + 1 AS n, $2::jsonb AS j, $3::bytea AS b", [
+      1,
+      ["a"],
+      Buffer.from("z"),
+    ]);
+    expect(row).toEqual({ n: 2, j: ["a"], b: Buffer.from("z") });
+    const add = (id: string, fault?: Error) =>
+      one.transaction(async (query) => {
+        await query("INSERT INTO used (id, at) VALUES ($1, now())", [id]);
+        if (fault !== undefined) throw fault;
+      });
+    await expect(add("a", new Error("no"))).rejects.toThrow("no");
+    await add("b");
+    expect(await one.query("SELECT id FROM used")).toEqual([{ id: "b" }]);
+  });
+
+  test("give up a statement after 2 s, with its connection, and tell neither address nor password", async () => {
+    const one = await instance();
+    const begun = performance.now();
+    const error = await one.query("SELECT pg_sleep(30)").catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ code: "SHARED_STATE_UNAVAILABLE" });
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    expect(JSON.stringify(error) + String(error)).not.toMatch(/127\.0\.0\.1|secret-of|venue:/);
+    await expect(one.query("SELECT 1 AS n")).resolves.toEqual([{ n: 1 }]);
+  });
+
+  test("go on when the engine comes back, and say so", async () => {
+    const lines: string[] = [];
+    const write = (_: object, text: string) => void lines.push(text);
+    const log: Log = { debug: write, info: write, warn: write, error: write };
+    const one = await instance({}, { log });
+    const gaps: number[] = [];
+    one.on("gap", () => gaps.push(1));
+    await engine.stop();
+    await until(() => lines.includes("the shared state is not reached"));
+    await expect(one.query("SELECT 1")).rejects.toMatchObject({ code: "SHARED_STATE_UNAVAILABLE" });
+    await engine.start();
+    await until(() => lines.includes("the shared state is reached again") && gaps.length > 0);
+    await expect(one.query("SELECT 1 AS n")).resolves.toEqual([{ n: 1 }]);
+  }, 60_000);
+
+  test("of another venue are refused", async () => {
+    await expect(instance({ seed: "cd".repeat(32) })).rejects.toMatchObject({
+      exitStatus: 78,
+      message: expect.stringMatching(/another venue/),
+    });
+  });
+
+  test("seal rows for their table and id alone", async () => {
+    const one = await instance();
+    const two = await instance();
+    const sealed = one.sealed("jobs").seal("1", Buffer.from("contents"));
+    expect(two.sealed("jobs").open("1", sealed)?.toString()).toBe("contents");
+    expect(two.sealed("jobs").open("2", sealed)).toBeUndefined();
+    expect(two.sealed("tickets").open("1", sealed)).toBeUndefined();
+    expect(two.sealed("jobs").open("1", sealed.fill(0, 20, 21))).toBeUndefined();
+    expect(two.secret("forward")).toEqual(one.secret("forward"));
+  });
+});
+
+test("an engine that is not there ends the start with 69", async () => {
+  const [config, env] = configOf("postgres://venue:word@127.0.0.1:1/postgres");
+  const shared = await openShared(config, config.shared, { env, log: silentLog });
+  const error = await shared.start().catch((thrown: Error) => thrown);
+  await shared.close();
+  expect(error).toMatchObject({ exitStatus: 69 });
+  expect(String(error)).not.toMatch(/word|127\.0/);
+}, 30_000);
