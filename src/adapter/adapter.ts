@@ -29,10 +29,12 @@ import { OPERATIONS, STREAM_OPERATIONS } from "../ops/registry.js";
 import { PdfProcesses } from "../pdf/pdf-processes.js";
 import { askingRootOf, driveNamed } from "../roots/drive-root.js";
 import type { RootsState } from "../roots/groups.js";
+import { warningsOfLacks } from "../roots/lacks.js";
 import { type OpenRoots, openRoots } from "../roots/open.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import { InputValidator } from "../schema/validate.js";
 import { ScanPool } from "../search/scan-pool.js";
+import { archiveOperations, createArchiveAdapter } from "./archive.js";
 import { Commands } from "./commands.js";
 import type { DriveAdapterRules } from "./dlfs.js";
 import { type FollowedChange, type FollowInput, follow } from "./follow.js";
@@ -76,6 +78,8 @@ export interface HostedFileAdapter extends FileAdapter {
   lookForLacks(): Promise<void>;
   /** Creates the adapters for the callers' drives. The caller of this method closes them. */
   driveAdapters(rules?: DriveAdapterRules): Promise<readonly Adapter[]>;
+  /** The adapter for archives in the roots, which works for as long as this one is open. */
+  archives(): Adapter;
   /** Streams whole files in and out. */
   readonly transfers: FileTransfers;
   /** The changes of a place for a reader that stays; audited once. `undefined`: the caller sees no such root. */
@@ -173,7 +177,10 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       canonicalDid,
     },
     adapterName: NAME,
-    operations: byDispatchName(NAME, [...registered, ...withoutSchemas(STREAM_OPERATIONS)]),
+    operations: new Map([
+      ...byDispatchName(NAME, [...registered, ...withoutSchemas(STREAM_OPERATIONS)]),
+      ...archiveOperations(),
+    ]),
     roots: opened.roots,
     validator: new InputValidator(),
     discloseHostPaths: config.discloseHostPaths ?? parts.discloseHostPaths,
@@ -217,6 +224,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       recordRefused({ operation: WATCH, root: input.root, context, code: "OK" }, { ...parts, clock });
       return dispatcher.watch(input, context);
     },
+    archives: () => createArchiveAdapter(dispatcher),
     transfers: {
       async download(input, take, context) {
         await dispatcher.invoke(`${NAME}:download`, input, { ...context, transfer: { take } });
@@ -264,16 +272,6 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       return closing;
     },
   };
-}
-
-/** Warnings about roots that should keep replaced or deleted content and cannot. */
-async function warningsOfLacks(roots: readonly RootFacts[]): Promise<readonly string[]> {
-  const found = await Promise.all(roots.map(async ({ name, lack }) => ({ name, lack: await lack?.() })));
-  return found.flatMap(({ name, lack }) => {
-    if (lack === undefined || lack.reason === "off") return [];
-    const what = lack.reason === "no_trash" ? "what is deleted" : "what is replaced or deleted";
-    return [`Root '${name}' does not keep ${what}, so that nobody can take it back: ${lack.why}`];
-  });
 }
 
 function recordRefused({ operation, root, context, code }: RefusedCall, parts: AdapterParts & { clock: Clock }): void {

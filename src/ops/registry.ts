@@ -2,6 +2,7 @@
 
 import type { AnyOperation } from "../core/ports/operation.js";
 import { append } from "./append.js";
+import { zip } from "./archives/zip.js";
 import { copy } from "./copy.js";
 import { copyOnDrives, moveOnDrives } from "./copying/on-drives.js";
 import { create } from "./create.js";
@@ -69,6 +70,9 @@ export const OPERATIONS: readonly AnyOperation[] = [
 
 /** Operations that stream whole files, run commands, or are offered to no caller; for surfaces that support it. */
 export const STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload, exec, touch];
+
+/** The operations of the adapter `archive`. */
+export const ARCHIVE_OPERATIONS: readonly AnyOperation[] = [zip];
 
 /** The operations of the adapter `dlfs`: three on whole drives, and those on files. */
 export const DRIVE_OPERATIONS: readonly AnyOperation[] = [

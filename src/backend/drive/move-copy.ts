@@ -256,7 +256,7 @@ export class DriveTree implements TreeSource {
     }
   }
 
-  #entry({ type }: DriveStat, below: readonly string[]): SourceEntry {
+  #entry({ type, modified }: DriveStat, below: readonly string[]): SourceEntry {
     const { tree, at, run } = this.#parts;
     const segments = [...at.path.segments, ...below];
     const open = async (): Promise<OpenFile> => {
@@ -267,7 +267,7 @@ export class DriveTree implements TreeSource {
         (await run(() => tree.readFile(segments, offset, length, into))).bytes;
       return { size: found.size, modified: found.modified, read, close() {} };
     };
-    return { type, below, open };
+    return { type, below, modified, open };
   }
 }
 

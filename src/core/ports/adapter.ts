@@ -27,6 +27,12 @@ export interface AssetContent {
 /** Resolves an asset reference, or `sha256:<hex>`, to stored content. `undefined`: no such asset. */
 export type ResolveAsset = (reference: string, signal?: AbortSignal) => Promise<AssetContent | undefined>;
 
+/** Stores content as a new asset of the caller. @returns its id @throws AssetError forbidden, too_large, full */
+export type StoreAsset = (
+  content: AsyncIterable<Uint8Array>,
+  about: { readonly fileName: string; readonly contentType: string },
+) => Promise<string>;
+
 /** Caller and tokens of a call. Without `callerDID` the caller is the operator: omit it only for a trusted caller. */
 export interface InvokeContext {
   readonly callerDID?: string;
@@ -44,6 +50,8 @@ export interface InvokeContext {
 
 /** Context that surfaces add; not for embedders. */
 export interface SurfaceContext extends InvokeContext {
+  /** Absent: the call can make no assets. */
+  readonly storeAsset?: StoreAsset | undefined;
   /** Second caps list, by which the caller narrows this call. */
   readonly callCaps?: unknown;
   /**

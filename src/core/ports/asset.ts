@@ -2,7 +2,7 @@
 
 import type { Caller } from "../call/caller.js";
 import type { Page, Paged } from "../call/page.js";
-import type { JsonObject, ResolveAsset } from "./adapter.js";
+import type { JsonObject, ResolveAsset, StoreAsset } from "./adapter.js";
 
 /**
  * Why an asset call failed. `forbidden`: the caller may not write. `full`: over `assets.maxTotalBytes`, or disk full.
@@ -95,6 +95,8 @@ export interface Assets {
    * @throws AssetError forbidden, invalid_id, not_found, no_content_object, hash_mismatch, too_large, full
    */
   putContent(reference: string, body: AsyncIterable<Uint8Array>, caller: Caller): Promise<string>;
+  /** As {@link StoreAsset}, for a caller. An error of `content` propagates, and nothing is stored. */
+  store(...given: [...Parameters<StoreAsset>, caller: Caller]): Promise<string>;
   /** @throws AssetError invalid_id, not_found, no_content */
   content(reference: string): Promise<StoredContent>;
   /** Resolves an asset reference for an operation. */

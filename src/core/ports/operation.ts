@@ -13,7 +13,7 @@ import type { QuotaFacts } from "../file-config.js";
 import type { Awaitable } from "../io.js";
 import type { AnswerMemory } from "../memory.js";
 import type { Turns } from "../turns.js";
-import type { Annotations, OperationMetadata, Rendering, ResolveAsset } from "./adapter.js";
+import type { Annotations, OperationMetadata, Rendering, ResolveAsset, StoreAsset } from "./adapter.js";
 import type { ApprovalRules } from "./approval.js";
 import type { Access, At, Backend, ReadBackend, RootKind } from "./backend.js";
 import type { ChangeOrigin, DriveMaker } from "./changes/change.js";
@@ -105,6 +105,7 @@ export interface Call {
   /** Reserves memory before a large answer is built; absent: not counted. */
   readonly memory: AnswerMemory | undefined;
   readonly resolveAsset: ResolveAsset | undefined;
+  readonly storeAsset: StoreAsset | undefined;
   /** An operation on drives that changes something calls its `commit` first; backends do so for all others. */
   readonly scope: CallScope;
   readonly versions: VersionCache;

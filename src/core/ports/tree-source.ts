@@ -14,6 +14,8 @@ export interface SourceEntry {
   readonly raw?: Buffer;
   /** Permission bits; absent: the default of new entries. */
   readonly mode?: number;
+  /** Milliseconds since the epoch. Absent: not known. */
+  readonly modified?: number;
   /** Opens the entry, which the caller closes. @throws PERMISSION_DENIED, and IS_A_DIRECTORY for a directory */
   open(): Awaitable<OpenFile>;
 }

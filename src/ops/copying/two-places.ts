@@ -85,9 +85,9 @@ const isSamePlace = (one: Root, other: Root): boolean =>
 const topOf = ({ name, hostPath, owner = "", drive, subpath = [] }: Root): readonly string[] =>
   drive === undefined ? (hostPath?.split(sep) ?? [name]) : ["dlfs:", owner, drive, ...subpath];
 
-/** A path with that of its root; the backend resolves links on the way. */
-function hostPathOf({ root, path }: PathCall): readonly string[] {
-  const names = [...topOf(root), ...path.segments];
+/** A path with that of its root. @param segments as requested: the backend resolves links on the way */
+export function hostPathOf({ root, path }: PathCall, segments = path.segments): readonly string[] {
+  const names = [...topOf(root), ...segments];
   return root.backend.foldsCase === true ? names.map(foldName) : names;
 }
 

@@ -39,6 +39,13 @@ export interface AssetsOptions {
   readonly log: Log;
 }
 
+interface Verification {
+  /** Hash that the content must have. */
+  readonly expected?: string | undefined;
+  readonly take?: (bytes: number) => void;
+  readonly ended?: (sha256: string) => void;
+}
+
 /** Opens the assets in a store. @throws the error of the store */
 export async function createAssets(options: AssetsOptions): Promise<VenueAssets> {
   const assets = new VenueAssets(options);
@@ -122,10 +129,16 @@ export class VenueAssets implements Assets {
     this.#checkWrite(caller);
     const expected = contentOf(this.metadata(reference))?.sha256;
     if (expected === undefined) throw new AssetError("no_content_object");
-    if (this.#store.size(expected) === undefined) await this.#upload(expected, body);
+    if (this.#store.size(expected) === undefined) await this.#upload(body, expected);
     // Already stored: nothing is written, but a body with another hash must still be refused.
-    else for await (const _ of this.#verified(expected, body));
+    else for await (const _ of this.#verified(body, { expected }));
     return expected;
+  }
+
+  async store(...[content, about, caller]: Parameters<Assets["store"]>): Promise<string> {
+    this.#checkWrite(caller);
+    const sha256 = await this.#upload(content);
+    return this.register({ name: about.fileName, content: { sha256, ...about } }, caller);
   }
 
   async content(reference: string): Promise<StoredContent> {
@@ -171,15 +184,21 @@ export class VenueAssets implements Assets {
     this.#registry.put(record);
   }
 
-  async #upload(expected: string, body: AsyncIterable<Uint8Array>): Promise<void> {
+  /** @returns the hash of the body */
+  async #upload(body: AsyncIterable<Uint8Array>, expected?: string): Promise<string> {
     let taken = 0;
+    let sha256 = expected ?? "";
     const take = (bytes: number) => {
       if (!this.#total.take(bytes)) throw new AssetError("full");
       taken += bytes;
     };
     try {
+      const ended = (found: string) => {
+        sha256 = found;
+      };
       // Concurrent uploads of the same content are kept and counted once.
-      if (await this.#store.put(expected, this.#verified(expected, body, take))) taken = 0;
+      if (await this.#store.put(() => sha256, this.#verified(body, { expected, take, ended }))) taken = 0;
+      return sha256;
     } catch (error) {
       throw toAssetError(error);
     } finally {
@@ -187,11 +206,10 @@ export class VenueAssets implements Assets {
     }
   }
 
-  /** Passes chunks on within the limits; throws at the end if the hash does not match. */
+  /** Passes chunks on within the limits; throws at the end if the hash does not match. @param how.ended told the hash */
   async *#verified(
-    expected: string,
     body: AsyncIterable<Uint8Array>,
-    take: (bytes: number) => void = () => {},
+    { expected, take, ended }: Verification,
   ): AsyncGenerator<Uint8Array> {
     const limit = this.#options.maxContentSize;
     const hash = createHash("sha256");
@@ -199,11 +217,13 @@ export class VenueAssets implements Assets {
     for await (const chunk of body) {
       size += chunk.length;
       if (size > limit) throw new AssetError("too_large", { limit });
-      take(chunk.length);
+      take?.(chunk.length);
       hash.update(chunk);
       yield chunk;
     }
-    if (hash.digest("hex") !== expected) throw new AssetError("hash_mismatch", { expected });
+    const found = hash.digest("hex");
+    if (expected !== undefined && found !== expected) throw new AssetError("hash_mismatch", { expected });
+    ended?.(found);
   }
 
   #take(metadataBytes: number): boolean {

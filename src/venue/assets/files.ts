@@ -82,8 +82,9 @@ class AssetFiles implements AssetStore {
     return this.#sizes.get(sha256);
   }
 
-  async put(sha256: string, body: AsyncIterable<Uint8Array>): Promise<boolean> {
-    const size = await this.#place(CONTENT, sha256, body);
+  async put(hash: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<boolean> {
+    const size = await this.#place(CONTENT, hash, body);
+    const sha256 = typeof hash === "string" ? hash : hash();
     // Concurrent uploads of the same content each rename the same bytes; only the first one counts.
     if (this.#sizes.has(sha256)) return false;
     this.#sizes.set(sha256, size);
@@ -147,7 +148,11 @@ class AssetFiles implements AssetStore {
   }
 
   /** Writes a temporary file, syncs it, and renames it into place. @returns its size in bytes */
-  async #place(kind: string, name: string, body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number> {
+  async #place(
+    kind: string,
+    called: string | (() => string),
+    body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  ): Promise<number> {
     const temporary = join(this.#base, INCOMING, randomBytes(16).toString("hex"));
     const handle = await open(temporary, NEW_FILE, 0o600);
     try {
@@ -158,6 +163,7 @@ class AssetFiles implements AssetStore {
       } finally {
         await handle.close();
       }
+      const name = typeof called === "string" ? called : called();
       await enterFolder(join(this.#base, kind), name.slice(0, 2));
       const target = placeOf(this.#base, kind, name);
       await rename(temporary, target);

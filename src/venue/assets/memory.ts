@@ -30,8 +30,9 @@ class AssetMemory implements AssetStore {
     return this.#contents.get(sha256)?.size;
   }
 
-  async put(sha256: string, body: AsyncIterable<Uint8Array>): Promise<boolean> {
+  async put(hash: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<boolean> {
     const stored = await collect(body);
+    const sha256 = typeof hash === "string" ? hash : hash();
     if (this.#contents.has(sha256)) return false;
     this.#contents.set(sha256, stored);
     this.#totalBytes += stored.size;

@@ -36,9 +36,10 @@ export interface AssetStore {
   /**
    * Stores `body` once it has ended. If it or the store fails, nothing is left behind and the error is passed on.
    *
+   * @param sha256 a function is asked once the body has ended
    * @returns whether the content is new; `false`: the same content was stored meanwhile and is kept
    */
-  put(sha256: string, body: AsyncIterable<Uint8Array>): Promise<boolean>;
+  put(sha256: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<boolean>;
   /** Reads stored content. Errors carry no errno, which the reader could mistake for one of its own. */
   open(sha256: string, range?: ByteRange): AsyncIterable<Uint8Array>;
   /** All saved records, in any order. Damaged records are skipped and logged. */

@@ -7,7 +7,8 @@ import { attribute } from "../../core/call/attribute.js";
 import type { Caller, NameCaller } from "../../core/call/caller.js";
 import type { ReadBudget } from "../../core/call/limits.js";
 import type { Abortable } from "../../core/call/scope.js";
-import type { OperationMetadata, ResolveAsset, SurfaceContext } from "../../core/ports/adapter.js";
+import type { OperationMetadata, StoreAsset, SurfaceContext } from "../../core/ports/adapter.js";
+import type { Assets } from "../../core/ports/asset.js";
 import type { StartedJob } from "../../core/ports/job.js";
 import type { Log } from "../../core/ports/log.js";
 import type { McpHost, ToolCall } from "../../surfaces/mcp/host.js";
@@ -30,7 +31,7 @@ export interface McpParts {
   readonly config: VenueConfig & { readonly mcp: McpConfig };
   readonly host: VenueHost;
   readonly files: HostedFileAdapter;
-  readonly resolveAsset: ResolveAsset;
+  readonly assets: Pick<Assets, "resolve" | "store">;
   readonly nameCaller: NameCaller;
   readonly logInternal: (error: unknown, requestId: string) => void;
   readonly events: FollowedEvents;
@@ -43,7 +44,16 @@ export interface McpParts {
 /** Adapters for people rather than models; offered only if the configuration names them. */
 /** File operations that no model is offered: what they remove is gone, and what they list people look after. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set(["file:trash", "file:purge"]);
-const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "audit", "approval", "lock", "dlfs", "drive"]);
+const UNLESS_NAMED: ReadonlySet<string> = new Set([
+  "ucan",
+  "auth",
+  "audit",
+  "approval",
+  "lock",
+  "dlfs",
+  "drive",
+  "archive",
+]);
 
 /**
  * Creates the MCP host as seen by one caller.
@@ -51,7 +61,7 @@ const UNLESS_NAMED: ReadonlySet<string> = new Set(["ucan", "auth", "audit", "app
  * @param profile offer only the tools of this adapter, under their own names
  */
 export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, profile?: string): McpHost {
-  const { config, host, resolveAsset } = parts;
+  const { config, host, assets } = parts;
   const { mcp } = config;
   const offer = profile === undefined ? offerOfAll(parts) : offerOfProfile(parts, profile);
   const offers = (operation: string) =>
@@ -60,7 +70,8 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
   const budget = { ...limits, offers };
   // On stdio the client has started this process.
   const isLocal = !("did" in who);
-  const ofAllCalls = { surface: "mcp", resolveAsset, budget };
+  const storeAsset: StoreAsset = (content, about) => assets.store(content, about, callerOf(parts, who).caller);
+  const ofAllCalls = { surface: "mcp", resolveAsset: assets.resolve, storeAsset, budget };
   const { ucans: ownUcans, ...own }: SurfaceContext = "did" in who ? {} : { ...ofAllCalls, ...who };
   return {
     serverInfo: serverInfo(config),
@@ -107,10 +118,10 @@ function look(
   { operation, input, memory, takesBytes, resource: terms, budget }: ToolCall & { readonly budget: ReadBudget },
   signal: Abortable,
 ): StartedJob {
-  const { host, resolveAsset } = parts;
+  const { host, assets } = parts;
   const { caller, context: own } = callerOf(parts, who);
   const asStored = { budget: { ...budget, asStored: true }, exactPaths: true, terms } as const;
-  const context = { surface: "mcp", resolveAsset, memory, takesBytes, ...asStored, ...own };
+  const context = { surface: "mcp", resolveAsset: assets.resolve, memory, takesBytes, ...asStored, ...own };
   return host.run({ operation, input, caller: caller.did, context, signal });
 }
 

@@ -102,7 +102,7 @@ const signedText = (id: string, { direction, root, path }: Issued["use"], expire
 /** The context of the caller and its grants, without the parts that belong to a single call. */
 function lastingPartOf(context: SurfaceContext): SurfaceContext {
   const { signal: _, resolveAsset: _r, cancellation: _c, jobId: _j, budget: _b, transfer: _t, ...others } = context;
-  const { entrance: _e, ...lasting } = others;
+  const { entrance: _e, storeAsset: _s, ...lasting } = others;
   return lasting;
 }
 

@@ -96,7 +96,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
     ...{ servesAnonymous: isLoopbackListener(config), files: adapter, rejudge },
   });
   const ofMcp = {
-    ...{ files: adapter, resolveAsset: assets.resolve, nameCaller, approvals, logInternal },
+    ...{ files: adapter, assets, nameCaller, approvals, logInternal },
     ...{ events: readers, rejudge },
   };
   host = keep(
@@ -140,6 +140,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   // With `filesOnly` the code of operations on tokens and callers is not even loaded.
   if (!filesOnly) {
     const { createVenueAdapters, rulesOf } = await import("../operations/venue-adapters.js");
+    catalogue.add(adapter.archives());
     for (const one of await adapter.driveAdapters(config.drives)) catalogue.add(keep(one));
     const own = { access, files: adapter, events, approvals, locks: () => locks, clock: systemClock, url };
     const parts = { ...own, audit: await openAuditLog(audit), ...rulesOf(() => venue.config) };

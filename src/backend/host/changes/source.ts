@@ -154,6 +154,7 @@ export class HostSource implements TreeSource {
     };
     return {
       ...{ type: stat.isDirectory() ? "directory" : "file", below, mode: stat.mode & PERMISSION_BITS, open },
+      modified: stat.modifiedMs,
       ...(raw === undefined || typeof raw === "string" ? {} : { raw }),
     };
   }

@@ -4,7 +4,6 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
 import { attribute, type CallerContext } from "../../../core/call/attribute.js";
 import { httpStatusOf } from "../../../core/errors/errors.js";
-import type { MemoryLease } from "../../../core/memory.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
 import { isTerminal, type JobRecord, type RecordedJob } from "../../../core/ports/job.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
@@ -114,7 +113,7 @@ function submitCall(
     asset: operation.asset,
     input: call.input,
     caller: did,
-    context: contextOfCall(context, call, { host, memory }),
+    context: contextOfCall(context, call, { host, caller, memory }),
     private: call.private,
   });
   // The job may outlive the request, so it holds the memory until it ends.
@@ -137,9 +136,9 @@ function contextOfCall(
     entrance,
   }: CallerContext,
   { caps: callCaps, ucans }: InvokeRequest,
-  { host, memory }: { readonly host: HttpHost; readonly memory: MemoryLease },
+  { host, caller, memory }: Pick<Exchange, "caller" | "memory"> & { readonly host: HttpHost },
 ): SurfaceContext {
-  const { resolve: resolveAsset } = host.assets;
+  const { assets } = host;
   return {
     callerDID,
     authentication,
@@ -151,7 +150,8 @@ function contextOfCall(
     ambiguousCaller,
     entrance,
     surface: "http",
-    resolveAsset,
+    resolveAsset: assets.resolve,
+    storeAsset: (content, about) => assets.store(content, about, caller),
     callCaps,
     ucans,
     memory,
