@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import ts from "typescript";
-import { OPERATIONS, STREAM_OPERATIONS } from "../src/ops/registry.js";
+import { ARCHIVE_OPERATIONS, OPERATIONS, STREAM_OPERATIONS } from "../src/ops/registry.js";
 
 const project = new URL("../", import.meta.url);
 
@@ -418,7 +418,7 @@ describe("each operation", () => {
     /: Operation</.test(readFileSync(new URL(`src/ops/${file}`, project), "utf8"));
 
   test("has a file, and each such file is registered", () => {
-    const registered = [...OPERATIONS, ...STREAM_OPERATIONS];
+    const registered = [...OPERATIONS, ...STREAM_OPERATIONS, ...ARCHIVE_OPERATIONS];
     expect(
       files
         .filter(isOperation)

@@ -1,3 +1,5 @@
+// The operation that makes archives.
+
 import { isBelow, isSamePath } from "../../core/call/path.js";
 import { countText } from "../../core/call/progress.js";
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
