@@ -9,6 +9,7 @@ import type { Cancellation } from "../call/scope.js";
 import type { CallTerms } from "../call/terms.js";
 import type { ContentBytes } from "../content-bytes.js";
 import type { AnswerMemory } from "../memory.js";
+import type { ChangeSink } from "./changes/change.js";
 import type { ClientApproval } from "./effect.js";
 import type { ExecRequest, SandboxProcess } from "./sandbox.js";
 import type { Transfer } from "./streams.js";
@@ -85,6 +86,8 @@ export interface SurfaceContext extends InvokeContext {
   readonly client?: ClientApproval | undefined;
   /** Surface by which the call arrived, for records of changes: `http`, `webdav`, `mcp`, `cli`, `acp`. Default: `library`. */
   readonly surface?: string;
+  /** Called with each change that the call has committed. */
+  readonly onChange?: ChangeSink;
   /** Id of the session the call belongs to, where it has one, for records of changes. */
   readonly session?: string;
   /** Id of the call's job, for the audit record. */

@@ -188,16 +188,16 @@ export class CallState {
 
   /** No sink listens, so changes need not be reported. */
   get isUnheard(): boolean {
-    return (this.parts.changeSinks?.length ?? 0) === 0;
+    return this.context.onChange === undefined && (this.parts.changeSinks?.length ?? 0) === 0;
   }
 
   /** The change has been made, so the call goes on if a sink throws against its contract. */
   report(origin: ChangeOrigin, change: EntryChange): void {
     const { changeSinks = [], clock, onFault } = this.parts;
     const record: ChangeRecord = Object.assign({}, origin, change, { time: clock.nowMs() });
-    for (const sink of changeSinks) {
+    for (const sink of [...changeSinks, this.context.onChange]) {
       try {
-        sink(record);
+        sink?.(record);
       } catch (error) {
         onFault(error);
       }

@@ -10,7 +10,7 @@ import type { AcpConnection } from "../../../src/surfaces/acp/protocol/connectio
 import { ALICE, BOB } from "../../drives/ground.js";
 import { useGround } from "../../ops/ground.js";
 import { localAgent } from "./local.js";
-import { connectAgent, SDKS, type TestAgent } from "./stage.js";
+import { connectAgent, SDKS, type Sdk, type TestAgent } from "./stage.js";
 
 const ground = useGround({ roots: { temp: { temp: true }, ro: { temp: true, readOnly: true } } });
 const at = (path: string): string => join(ground.dir, path);
@@ -20,7 +20,7 @@ const WRITE = "fs/write_text_file";
 const newFs = (mounts: readonly AcpMount[] = [{ root: "r" }]): AcpClientFs =>
   new AcpClientFs({ adapter: ground.adapter, mounts });
 
-async function withAgent(acp: AcpClientFs, sdk: "1" | "2", use: (agent: TestAgent) => Promise<void>): Promise<void> {
+async function withAgent(acp: AcpClientFs, sdk: Sdk, use: (agent: TestAgent) => Promise<void>): Promise<void> {
   const agent = connectAgent(acp, sdk);
   try {
     await use(agent);

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { Readable, Writable } from "node:stream";
 import type { ReadableStream, WritableStream } from "node:stream/web";
 import { fileURLToPath } from "node:url";
@@ -8,8 +8,8 @@ import type { AcpConnection, NewSession } from "../../../src/surfaces/acp/protoc
 
 const AGENT = fileURLToPath(new URL("agent.mjs", import.meta.url));
 
-/** Versions of the SDK that agents are made with. */
-export const SDKS = ["2", "1"] as const;
+/** SDKs that agents are made with: 2.4 and 1.9, in a process of their own and in this one. */
+export const SDKS = ["2", "1", "2 in process", "1 in process"] as const;
 export type Sdk = (typeof SDKS)[number];
 
 export interface Answer {
@@ -17,7 +17,7 @@ export interface Answer {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** An agent in a process of its own. */
+/** An agent of version 1. */
 export interface TestAgent {
   readonly connection: AcpConnection;
   /** Everything that was sent to it, as text. */
@@ -32,11 +32,40 @@ export interface TestAgent {
   stop(): Promise<void>;
 }
 
+/** Two ends of a connection in this process. @param received takes what the second end is sent, as text */
+export function pair(received: string[] = []): readonly [Stream, Stream] {
+  const back = new TransformStream();
+  const there = new TransformStream({
+    transform(message, controller) {
+      received.push(JSON.stringify(message));
+      controller.enqueue(message);
+    },
+  });
+  return [
+    { readable: back.readable, writable: there.writable },
+    { readable: there.readable, writable: back.writable },
+  ];
+}
+
+interface Started {
+  readonly stream: Stream;
+  readonly received: string[];
+  end(): Promise<void>;
+}
+
+function startHere(sdk: Sdk): Started {
+  const received: string[] = [];
+  const [stream, peer] = pair(received);
+  const connected = import("./agent.mjs" as string).then(({ connectTo }) => connectTo(peer, sdk));
+  return { stream, received, end: () => connected };
+}
+
 /** A process whose messages can be connected. */
-function startAgent(sdk: Sdk): { child: ChildProcess; stream: Stream; received: string[] } {
+function startProcess(sdk: Sdk): Started {
   const child = spawn(process.execPath, [AGENT, sdk], {
     stdio: ["pipe", "pipe", "inherit"],
   });
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const received: string[] = [];
   const decoder = new TextDecoder();
   const input = Writable.toWeb(child.stdin) as WritableStream<Uint8Array>;
@@ -48,12 +77,17 @@ function startAgent(sdk: Sdk): { child: ChildProcess; stream: Stream; received: 
   });
   void tee.readable.pipeTo(input as never).catch(() => {});
   const output = Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>;
-  return { child, received, stream: ndJsonStream(tee.writable, output as never) };
+  return {
+    ...{ received, stream: ndJsonStream(tee.writable, output as never) },
+    async end() {
+      child.kill();
+      await ended;
+    },
+  };
 }
 
 export function connectAgent(acp: AcpClientFs, sdk: Sdk): TestAgent {
-  const { child, stream, received } = startAgent(sdk);
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const { stream, received, end } = (sdk.endsWith("in process") ? startHere : startProcess)(sdk);
   const connection = acp.connect(stream, (app) => app.onNotification("session/update", () => {}));
   const prompt = async (sessionId: string, command: object): Promise<Answer> => {
     const text = JSON.stringify(command);
@@ -69,8 +103,7 @@ export function connectAgent(acp: AcpClientFs, sdk: Sdk): TestAgent {
     cancel: (sessionId) => connection.agent.notify("session/cancel", { sessionId }),
     async stop() {
       await connection.close();
-      child.kill();
-      await ended;
+      await end();
     },
   };
 }

@@ -117,7 +117,7 @@ export function* report(change: Reporting, made: EntryChange, keeping?: Keeping)
   const lost = kept?.in === "nothing" ? kept.reason : isAdded ? undefined : "not_kept";
   const isReplaced = made.before !== null && made.addition === undefined;
   if (lost !== undefined && isReplaced && !isChosen(lost)) access.lost?.(lost);
-  access.changed?.({ ...reported, id });
+  access.changed?.({ ...reported, id, ...(lost === undefined ? {} : { isLost: true }) });
 }
 
 /** Runs a change. Directories that were made for it go again when it fails; those that cannot are told of by themselves. */

@@ -49,6 +49,8 @@ export interface EntryChange {
   readonly addition?: Addition;
   /** Id of its entry in the journal of the root. */
   readonly id?: string;
+  /** The journal has not kept what was there. */
+  readonly isLost?: true;
   /** Changes of others may be among it: the changes of a command. */
   readonly mayInclude?: "external";
 }

@@ -6,17 +6,10 @@ import type { Ability } from "../../../core/call/capability.js";
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import { hashText } from "../../../core/etag.js";
 import type { Exec, OperationMetadata, SurfaceContext } from "../../../core/ports/adapter.js";
+import type { ChangeRecord } from "../../../core/ports/changes/change.js";
 import type { ClientApproval } from "../../../core/ports/effect.js";
-import type {
-  HashOutput,
-  MkdirInput,
-  MkdirOutput,
-  ReadInput,
-  ReadOutput,
-  RootsOutput,
-  StatOutput,
-  WriteInput,
-} from "../../../schema/types.js";
+import { fieldsOf } from "../../../core/unknown.js";
+import type { HashOutput, ReadInput, ReadOutput, RootsOutput, StatOutput, WriteInput } from "../../../schema/types.js";
 
 /** The part of the file adapter that this surface uses; `createFileAdapter` returns all of it. */
 export interface AcpAdapter {
@@ -186,65 +179,43 @@ function precondition(content: Expected): { readonly ifMatch?: string; readonly 
   return content.kind === "missing" ? { ifNoneMatch: "*" } : { ifMatch: content.hash };
 }
 
+/** What a call has changed. */
+export interface Done {
+  readonly output: Readonly<Record<string, unknown>>;
+  readonly changes: readonly ChangeRecord[];
+  /** Directories made on the way, outermost first. */
+  readonly directories: readonly string[];
+  /** Entry of the journal that takes it back, of a group the group. Absent: no journal does. */
+  readonly entry: string | undefined;
+}
+
+/** Runs a call that changes something. @throws FileAdapterError */
+export async function changeBy(
+  { adapter }: FileCalls,
+  context: SurfaceContext,
+  [operation, input]: readonly [string, object],
+): Promise<Done> {
+  const changes: ChangeRecord[] = [];
+  const onChange = (change: ChangeRecord): void => void changes.push(change);
+  const output = fieldsOf(await adapter.invoke(operation, input, { ...context, onChange }));
+  const [first] = changes;
+  return {
+    ...{ output, changes },
+    directories: (first?.made ?? []).map((one) => one.join("/")),
+    entry: changes.some(({ isLost }) => isLost) ? undefined : (first?.group ?? first?.id),
+  };
+}
+
 /** Writes content if the file is still as `expected`. @throws CONFLICT and other FileAdapterErrors */
-export async function putContent(
-  { adapter, context }: FileCalls,
-  { root, path }: FilePlace,
-  { content, expected, signal }: { content: string | Buffer; expected: Expected; signal?: AbortSignal | undefined },
-): Promise<void> {
-  const body = typeof content === "string" ? { content } : { bytes: content.toString("base64") };
-  const input: WriteInput = { root, path, ...body, parents: true, ...precondition(expected) };
-  await adapter.invoke("file:write", input, { ...context(signal), terms: { isUtf8: true } });
-}
-
-/** Deletes a file if it still has this hash. @throws CONFLICT and other FileAdapterErrors */
-export async function removeFile(
-  { adapter, context }: FileCalls,
-  { root, path }: FilePlace,
-  hash: string,
-): Promise<void> {
-  await adapter.invoke("file:delete", { root, path, ifMatch: hash }, context());
-}
-
-/**
- * Creates the missing directories above a file; errors are ignored.
- * @returns the directories created, outermost first
- */
-export async function makeParents(
+export function putContent(
   calls: FileCalls,
   { root, path }: FilePlace,
-  signal?: AbortSignal,
-): Promise<readonly string[]> {
-  const { adapter, context } = calls;
-  const made: string[] = [];
-  try {
-    for (const directory of await missingAbove(calls, { root, path }, signal)) {
-      const input: MkdirInput = { root, path: directory };
-      if (parseMkdir(await adapter.invoke("file:mkdir", input, context(signal))).created) made.push(directory);
-    }
-  } catch {
-    // The write that follows reports the reason.
-  }
-  return made;
+  { content, expected, signal }: { content: string | Buffer; expected: Expected; signal?: AbortSignal | undefined },
+): Promise<Done> {
+  const body = typeof content === "string" ? { content } : { bytes: content.toString("base64") };
+  const input: WriteInput = { root, path, ...body, parents: true, ...precondition(expected) };
+  return changeBy(calls, { ...calls.context(signal), terms: { isUtf8: true } }, ["file:write", input]);
 }
-
-/** The directories above a file that are not there, outermost first. @throws FileAdapterError */
-export async function missingAbove(
-  { adapter, context }: FileCalls,
-  { root, path }: FilePlace,
-  signal?: AbortSignal,
-): Promise<readonly string[]> {
-  const missing: string[] = [];
-  for (let above = parentOf(path); above !== ""; above = parentOf(above)) {
-    const { exists } = parseStat(await adapter.invoke("file:stat", { root, path: above }, context(signal)));
-    if (exists) break;
-    missing.unshift(above);
-  }
-  return missing;
-}
-
-export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
-const parseMkdir = (output: unknown): MkdirOutput => output as MkdirOutput;
 
 /** Removes the directories created for a file as long as they are empty. Never rejects. @param made outermost first */
 export async function removeParents(

@@ -2,21 +2,11 @@
 
 import { type FileSession, keyOf } from "../protocol/session.js";
 import { type ApprovalRequest, requireApproval, runApproved } from "../review/approval.js";
-import { type Held, type Lost, type Overwritten, overwrittenBy, type ShownPlace } from "../review/modified.js";
+import { type Held, type Lost, type Overwritten, overwrittenBy } from "../review/modified.js";
 import { unifiedDiff } from "../review/unified.js";
-import {
-  allowedCalls,
-  type Content,
-  codeOf,
-  contentAt,
-  hashOfText,
-  makeParents,
-  putContent,
-  removeParents,
-} from "./files.js";
+import { allowedCalls, type Content, codeOf, contentAt, hashOfText, putContent } from "./files.js";
 import { alignNewlines, hasMark, withMark } from "./lines.js";
 import type { AcpPlace } from "./mounts.js";
-import { entryOf } from "./take-back.js";
 
 export interface WriteRequest {
   readonly place: AcpPlace;
@@ -65,62 +55,32 @@ async function writeOnce(session: FileSession, request: WriteRequest, key: strin
   const open = buffers.get(key);
   const seen = open?.dirty === true ? textContent(open.text) : before;
   const after = textContent(compose(request.text, content, host.keepsNewlines));
-  const describe = () => describeWrite(session, { place, seen, after, signal });
+  const describe = (): ApprovalRequest => {
+    const oldText = seen.kind === "text" ? seen.text : null;
+    const overwrites = overwrittenBy(seen);
+    return {
+      ...{ kind: "write", sessionId: session.id, path: sent, oldText, newText: after.text, signal },
+      ...(overwrites === undefined ? {} : { overwrites }),
+      diff: unifiedDiff(sent, oldText, after.text, overwrites),
+    };
+  };
   const { approve } = host;
   // If the caller may not write, the write itself reports it; nobody is asked for approval in vain.
   const wasAsked =
     mayWrite(session, request) &&
     (await requireApproval("write", { approve, standing: session.standing, root }, describe));
-  const directories = await runApproved({ approve, wasAsked }, describe, async (isAllowed) => {
-    const own = isAllowed ? allowedCalls(calls) : calls;
-    const made = content.kind === "missing" ? await makeParents(own, place, signal) : [];
-    try {
-      await putContent(own, place, { content: after.text, expected: content, signal });
-    } catch (error) {
-      await removeParents(own, root, made);
-      throw error;
-    }
-    return made;
-  });
-  if (content.kind === "unseen") {
-    changes.recordBlind(place, after);
-  } else {
-    const change = {
-      place,
-      before,
-      after,
-      directories,
-      entry: await entryOf(session, place, { op: "write", hash: after.hash }),
-    };
-    if (open?.dirty === true) changes.record({ ...change, buffer: open }, textContent(open.text));
-    else changes.record(change);
-  }
+  const { directories, entry } = await runApproved({ approve, wasAsked }, describe, (isAllowed) =>
+    putContent(isAllowed ? allowedCalls(calls) : calls, place, { content: after.text, expected: content, signal }),
+  );
+  const change = { place, before, after, directories, entry };
+  if (content.kind === "unseen") changes.recordBlind(place, after);
+  else if (open?.dirty === true) changes.record({ ...change, buffer: open }, seen);
+  else changes.record(change);
   buffers.saved(key, after.text, after.hash);
   const overwrites = overwrittenBy(before);
   return {
     ...{ bytes: after.size, hashBefore: hashBefore(content), hashAfter: after.hash },
     ...(overwrites === undefined ? {} : { overwrites }),
-  };
-}
-
-interface Showing {
-  readonly place: ShownPlace;
-  readonly seen: Held | Lost;
-  readonly after: Extract<Content, { kind: "text" }>;
-  readonly signal: AbortSignal;
-}
-
-/** The change as shown for approval. */
-export function describeWrite(
-  { id: sessionId }: FileSession,
-  { place: { sent }, seen, after, signal }: Showing,
-): ApprovalRequest {
-  const oldText = seen.kind === "text" ? seen.text : null;
-  const overwrites = overwrittenBy(seen);
-  return {
-    ...{ kind: "write", sessionId, path: sent, oldText, newText: after.text, signal },
-    ...(overwrites === undefined ? {} : { overwrites }),
-    diff: unifiedDiff(sent, oldText, after.text, overwrites),
   };
 }
 

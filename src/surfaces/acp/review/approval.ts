@@ -35,7 +35,7 @@ export interface CommandRequest {
   readonly signal: AbortSignal;
 }
 
-/** A change by a tool that awaits approval, where it is more than the text of one file. */
+/** A change by a tool that awaits approval. */
 export interface ChangeRequest {
   readonly kind: "change";
   readonly sessionId: string;

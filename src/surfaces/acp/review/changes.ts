@@ -84,11 +84,6 @@ export class Changes {
     this.modified.track({ place, first: { kind: "lost" }, latest: after });
   }
 
-  /** Whether a change that can be undone has this entry of a journal. */
-  hasEntry(id: string): boolean {
-    return this.#done.some(({ entry }) => entry === id);
-  }
-
   /** The change that undo or redo would apply next. */
   next(direction: "undo" | "redo"): Change | undefined {
     return (direction === "undo" ? this.#done : this.#undone).at(-1);

@@ -1,36 +1,26 @@
 // Calls of tools that change something: approved by what they are about to do, and recorded for the modified set and undo.
 
-import { applyPatch } from "diff";
 import { adapterError } from "../../../core/errors/errors.js";
 import { at, pathText } from "../../../core/errors/texts.js";
 import { etagOf, hashText } from "../../../core/etag.js";
-import {
-  type ClientReview,
-  type Effect,
-  type EffectPart,
-  type Proposal,
-  shownPart,
-} from "../../../core/ports/effect.js";
-import { fieldsOf } from "../../../core/unknown.js";
-import type { StatOutput } from "../../../schema/types.js";
+import { type ClientReview, type EffectPart, type Proposal, shownPart } from "../../../core/ports/effect.js";
 import type { Buffered } from "../files/buffers.js";
 import {
   type Content,
+  changeBy,
   contentAt,
+  type Done,
   type FileCalls,
   type FilePlace,
   hashOfText,
-  missingAbove,
-  parentOf,
-  realPathAt,
 } from "../files/files.js";
 import type { Mount } from "../files/mounts.js";
-import { entryOf } from "../files/take-back.js";
-import { describeWrite, heldPart, textContent } from "../files/write-text.js";
+import { heldPart, textContent } from "../files/write-text.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
-import { type ApprovalRequest, Rejected, requireApproval, requireThisApproval } from "../review/approval.js";
+import { type ChangeRequest, Rejected, requireApproval, requireThisApproval } from "../review/approval.js";
 import type { Trace } from "../review/audit.js";
 import type { ShownPlace } from "../review/modified.js";
+import { unifiedDiff } from "../review/unified.js";
 
 /** One call of a tool. */
 export interface ToolRun {
@@ -50,14 +40,10 @@ interface Target {
   readonly before: Content | undefined;
   /** The open buffer, where it has unsaved changes. */
   readonly unsaved: Buffered | undefined;
-  /** Directories that the call makes for it, outermost first. */
-  readonly directories: readonly string[];
 }
 
 /** Maximum attempts when others change the file concurrently; each attempt is approved again. */
 const MAX_TRIES = 5;
-/** Operations on the content of a file, whichever link leads there. All others are on the entry itself. */
-const ON_CONTENT: ReadonlySet<string> = new Set(["file:write", "file:edit", "file:append"]);
 
 /** @throws Rejected; CONFLICT; FileAdapterError */
 export async function change(run: ToolRun, mounts: readonly Mount[]): Promise<unknown> {
@@ -66,9 +52,9 @@ export async function change(run: ToolRun, mounts: readonly Mount[]): Promise<un
   const work = async (): Promise<unknown> => {
     const targets = await Promise.all(places.map((place) => lookAt(run, place)));
     const own = { ...run, input: onUnsaved(run, targets) };
-    const output = await approved(own, targets);
-    await remember(own, targets, fieldsOf(output));
-    return output;
+    const done = await approved(own, targets);
+    await remember(own, targets, done);
+    return done.output;
   };
   // In one order, so that two calls cannot wait for each other.
   const keys = [...new Set(places.map(({ key }) => key))].sort();
@@ -77,7 +63,7 @@ export async function change(run: ToolRun, mounts: readonly Mount[]): Promise<un
 
 /** The places that a call changes, the target of a move first. Empty: the input is malformed, and the call says so. */
 async function placesOf(
-  { session, operation, input, signal }: ToolRun,
+  { operation, input, calls, signal }: ToolRun,
   mounts: readonly Mount[],
 ): Promise<readonly ShownPlace[]> {
   const { root, from, path = from, to, toRoot = root } = input;
@@ -87,47 +73,22 @@ async function placesOf(
   const found: ShownPlace[] = [];
   for (const [root, path] of named) {
     if (typeof root !== "string" || typeof path !== "string") return [];
-    const place = { root, path };
     const prefix = mounts.find((one) => one.root === root)?.prefix ?? [];
     const sent = `/${[...prefix, ...path.split("/").filter((name) => name !== "")].join("/")}`;
-    const { calls } = session;
-    const key = ON_CONTENT.has(operation) ? await keyOf(calls, place, signal) : await keyOfEntry(calls, place, signal);
-    found.push({ ...place, sent, key });
+    found.push({ root, path, sent, key: await keyOf(calls, { root, path }, signal) });
   }
   return found;
 }
 
-/** As `keyOf`, but of a link itself. */
-async function keyOfEntry(calls: FileCalls, { root, path }: FilePlace, signal: AbortSignal): Promise<string> {
-  const names = path.split("/").filter((name) => name !== "");
-  const above = await realPathAt(calls, { root, path: parentOf(names.join("/")) }, signal);
-  return `${root}:${[above, ...names.slice(-1)].filter((part) => part !== "").join("/")}`;
-}
-
-async function lookAt({ session, operation, input, calls, signal }: ToolRun, place: ShownPlace): Promise<Target> {
+async function lookAt({ session, calls, signal }: ToolRun, place: ShownPlace): Promise<Target> {
   const open = session.buffers.get(place.key);
-  const before = operation === "file:mkdir" ? undefined : await contentOf(calls, operation, { place, signal });
-  const isMade = input["parents"] === true && before?.kind === "missing";
-  const directories = isMade ? await missingAbove(calls, place, signal).catch(() => []) : [];
-  return { place, before, unsaved: open?.dirty === true ? open : undefined, directories };
+  return { place, before: await contentOf(calls, place, signal), unsaved: open?.dirty === true ? open : undefined };
 }
 
 /** @returns `undefined` for anything but a file: the call itself tells why it is refused */
-async function contentOf(
-  calls: FileCalls,
-  operation: string,
-  { place: { root, path }, signal }: { readonly place: FilePlace; readonly signal: AbortSignal },
-): Promise<Content | undefined> {
+async function contentOf(calls: FileCalls, place: FilePlace, signal: AbortSignal): Promise<Content | undefined> {
   try {
-    if (!ON_CONTENT.has(operation)) {
-      const { symlink } = (await calls.adapter.invoke(
-        "file:stat",
-        { root, path },
-        calls.context(signal),
-      )) as StatOutput;
-      if (symlink === true) return undefined;
-    }
-    return await contentAt(calls, { root, path }, signal);
+    return await contentAt(calls, place, signal);
   } catch (error) {
     if (signal.aborted) throw error;
     return undefined;
@@ -155,11 +116,11 @@ function onUnsaved({ operation, input }: ToolRun, targets: readonly Target[]): T
 }
 
 /** Runs a call. What it is about to do is asked first, and it does that from that state or nothing. */
-async function approved(run: ToolRun, targets: readonly Target[]): Promise<unknown> {
+async function approved(run: ToolRun, targets: readonly Target[]): Promise<Done> {
   const { session, operation, input, calls, signal } = run;
   const { approve } = session.host;
   const context = calls.context(signal);
-  if (approve === undefined) return calls.adapter.invoke(operation, input, context);
+  if (approve === undefined) return changeBy(calls, context, [operation, input]);
   // By the roots that the call turns out to change, whichever way it names them.
   const asksIn = (root: string): boolean => session.standing.of("write", root) !== "allow";
   const allowed = new Set<string>();
@@ -171,7 +132,7 @@ async function approved(run: ToolRun, targets: readonly Target[]): Promise<unkno
       ask: (proposal) => proposals.push(proposal),
     };
     try {
-      return await calls.adapter.invoke(operation, input, { ...context, client: { isLocal: true, review } });
+      return await changeBy(calls, { ...context, client: { isLocal: true, review } }, [operation, input]);
     } catch (error) {
       const [proposal] = proposals;
       if (proposal === undefined || tries > MAX_TRIES) throw error;
@@ -188,71 +149,36 @@ async function approved(run: ToolRun, targets: readonly Target[]): Promise<unkno
 
 const textOf = ({ root, before, after }: EffectPart): string => JSON.stringify([root, before, after]);
 
-function describeChange(run: ToolRun, targets: readonly Target[], { effects, diff }: Proposal): ApprovalRequest {
-  const { session, operation, signal } = run;
-  const [effect] = effects;
-  const [target] = targets;
-  const text = target && effects.length === 1 ? newText(run, target, { effect, diff }) : undefined;
-  if (target?.before !== undefined && text !== undefined) {
-    const { place, before, unsaved } = target;
-    const seen = unsaved === undefined ? heldPart(before) : textContent(unsaved.text);
-    return describeWrite(session, { place, seen, after: textContent(text), signal });
-  }
+function describeChange(
+  { session, operation, input: { content }, signal }: ToolRun,
+  [target]: readonly Target[],
+  { effects, diff }: Proposal,
+): ChangeRequest {
+  const { place, unsaved } = target ?? {};
+  const path = place?.sent ?? "";
+  // The unsaved text is what the user sees, and loses.
+  const shown = unsaved !== undefined && typeof content === "string" ? unifiedDiff(path, unsaved.text, content) : diff;
   return {
-    ...{ kind: "change", sessionId: session.id, operation, path: target?.place.sent ?? "" },
+    ...{ kind: "change", sessionId: session.id, operation, path, signal },
     ...shownPart(effects),
-    ...(diff === undefined ? {} : { diff }),
-    signal,
+    ...(shown === undefined ? {} : { diff: shown }),
   };
-}
-
-/** The text that a file will have, as far as it can be told for certain. */
-function newText(
-  { operation, input: { content } }: ToolRun,
-  { before }: Target,
-  { effect, diff }: { readonly effect: Effect | undefined; readonly diff: string | undefined },
-): string | undefined {
-  const sha256 = effect?.after?.sha256;
-  if (sha256 === undefined || before === undefined) return undefined;
-  const isIt = (text: unknown): text is string => typeof text === "string" && hashOfText(text) === hashText(sha256);
-  const old = before.kind === "text" ? before.text : before.kind === "missing" ? "" : undefined;
-  if (isIt(content)) return operation !== "file:append" ? content : old === undefined ? undefined : old + content;
-  if (old === undefined || diff === undefined) return undefined;
-  try {
-    const patched = applyPatch(old, diff, { autoConvertLineEndings: false });
-    return isIt(patched) ? patched : undefined;
-  } catch {
-    // The difference was cut.
-    return undefined;
-  }
 }
 
 /** Records what a call has done. */
 async function remember(
-  run: ToolRun,
-  targets: readonly Target[],
-  output: Readonly<Record<string, unknown>>,
+  { session, operation, calls, signal, trace }: ToolRun,
+  [target, source]: readonly Target[],
+  { changes: [made], directories, entry }: Done,
 ): Promise<void> {
-  const { session, operation, calls, signal, trace } = run;
-  const [target, source] = targets;
-  if (
-    target === undefined ||
-    output["existed"] === false ||
-    (output["created"] === false && operation === "file:mkdir")
-  )
-    return;
+  if (target === undefined || made === undefined) return;
   const { place, before, unsaved } = target;
-  const isGone = operation === "file:delete";
-  const after: Content | undefined = isGone
-    ? { kind: "missing" }
-    : await contentOf(calls, operation, { place, signal });
-  const op = operation.slice("file:".length);
-  const hash = after !== undefined && "hash" in after ? after.hash : undefined;
-  const entry = await entryOf(session, place, { op, hash });
-  // A journal takes them back itself.
-  const directories = entry === undefined ? target.directories : [];
-  const isFile = before !== undefined && after !== undefined && (source === undefined || source.before !== undefined);
-  if (!isFile) {
+  // A link that was replaced or removed is not what it leads to.
+  const isLookedAt = place.key === `${place.root}:${made.path.join("/")}`;
+  const isFile = isLookedAt && made.kind === "file" && (source === undefined || source.before !== undefined);
+  const after: Content | undefined =
+    operation === "file:delete" ? { kind: "missing" } : await contentOf(calls, place, signal);
+  if (!isFile || before === undefined || after === undefined) {
     const lost = { kind: "lost" } as const;
     // Without a journal a new directory stays.
     if (operation !== "file:mkdir" || entry !== undefined)

@@ -50,7 +50,7 @@ export function toolHost(peer: Peer, offered: OfferedTools, session: () => Promi
     submit: (call, signal) => ({
       id: randomUUID(),
       // The binding cancels by a whole signal.
-      result: run({ peer, offered, tools, budget }, { call, signal: signal as AbortSignal, session }),
+      result: run({ peer, offered, tools, budget, session }, call, signal as AbortSignal),
     }),
     logInternal: (err) => peer.host.log.error({ err }, "internal error"),
   };
@@ -89,24 +89,25 @@ function placeOf(sent: string, mounts: readonly Mount[]): FilePlace | undefined 
   return root !== undefined && mounts.some((one) => one.root === root) ? { root, path } : undefined;
 }
 
-interface Running {
+/** What the tools of one session have in common. */
+interface Offering {
   readonly peer: Peer;
   readonly offered: OfferedTools;
   readonly tools: readonly OperationMetadata[];
   readonly budget: SurfaceContext["budget"];
-}
-
-interface Call {
-  readonly call: ToolCall;
-  readonly signal: AbortSignal;
   session(): Promise<AcpSession>;
 }
 
 /** @throws FileAdapterError, told in the words of the session */
-async function run({ peer, offered, tools, budget }: Running, { call, signal, session }: Call): Promise<unknown> {
-  const { operation, input, ucans, report } = call;
-  const { root, path } = fieldsOf(input);
-  const trace: Trace = { sessionId: "", bytes: 0, ...textFields({ root, path }) };
+async function run(
+  { peer, offered, tools, budget, session }: Offering,
+  { operation, input: given, ucans, report }: ToolCall,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const input = fieldsOf(given);
+  const shown = (name: string): object =>
+    typeof input[name] === "string" ? { [name]: input[name].slice(0, MAX_SHOWN) } : {};
+  const trace: Trace = { sessionId: "", bytes: 0, ...shown("root"), ...shown("path") };
   const startedMs = peer.host.clock.monotonicMs();
   let outcome = "OK";
   try {
@@ -118,22 +119,15 @@ async function run({ peer, offered, tools, budget }: Running, { call, signal, se
     const { exactPaths: _, ...own } = files.calls.context(signal);
     const context: SurfaceContext = { ...own, budget, report };
     const calls: FileCalls = { ...files.calls, context: () => context };
+    const toolRun: ToolRun = { session: files, operation, input, calls, signal, trace };
     const isChange = tools.find(({ name }) => name === operation)?.changes === true;
-    const toolRun: ToolRun = { session: files, operation, input: fieldsOf(input), calls, signal, trace };
     return isChange ? await change(toolRun, offered.mounts) : await look(toolRun, offered);
   } catch (error) {
     outcome = error instanceof Rejected ? "REJECTED" : error instanceof FileAdapterError ? error.code : "INTERNAL";
-    throw told(error, path);
+    throw told(error, input["path"]);
   } finally {
     audit(peer, { method: operation, outcome, startedMs, trace });
   }
-}
-
-function textFields({ root, path }: { readonly root: unknown; readonly path: unknown }): Pick<Trace, "root" | "path"> {
-  return {
-    ...(typeof root === "string" ? { root: root.slice(0, MAX_SHOWN) } : {}),
-    ...(typeof path === "string" ? { path: path.slice(0, MAX_SHOWN) } : {}),
-  };
 }
 
 const MAX_SHOWN = 4096;
@@ -157,11 +151,12 @@ async function look(
   const context = calls.context(signal);
   const terms = unsaved === undefined ? {} : { terms: { unsaved: Buffer.from(unsaved) } };
   const output = await calls.adapter.invoke(operation, input, { ...context, ...terms });
-  if (operation === "file:read") trace.bytes = bytesOf(fieldsOf(output));
+  if (operation === "file:read") {
+    const { length, size } = fieldsOf(output);
+    trace.bytes = Number(length ?? size ?? 0);
+  }
   return operation === "file:roots" ? rootsOutput(output as RootsOutput, offered) : output;
 }
-
-const bytesOf = ({ length, size }: Readonly<Record<string, unknown>>): number => Number(length ?? size ?? 0);
 
 async function unsavedText(
   { buffers }: FileSession,

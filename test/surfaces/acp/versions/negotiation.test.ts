@@ -8,8 +8,8 @@ import type { AcpAdapter } from "../../../../src/surfaces/acp/files/files.js";
 import type { AcpOptions, ProtocolChoice } from "../../../../src/surfaces/acp/options.js";
 import type { AcpConnection, Configure } from "../../../../src/surfaces/acp/protocol/connection.js";
 import { useGround } from "../../../ops/ground.js";
-import { connectAgent, SDKS } from "../stage.js";
-import { agent2, connect2, pair, WAYS } from "./versions.js";
+import { connectAgent, pair, SDKS } from "../stage.js";
+import { agent2, connect2, WAYS } from "./versions.js";
 
 const ground = useGround();
 const newFs = (options: Partial<AcpOptions> = {}): AcpClientFs =>

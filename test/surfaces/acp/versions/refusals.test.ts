@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync } from "node:fs";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { FileAdapterError } from "../../../../src/core/errors/errors.js";
@@ -7,13 +7,24 @@ import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter } from "../../../../src/surfaces/acp/files/files.js";
 import type { AcpAuditRecord } from "../../../../src/surfaces/acp/review/audit.js";
 import { useGround } from "../../../ops/ground.js";
+import { directories, GROUND, layOut, MOUNTS, READS, type Why, WRITES } from "../refused.js";
 import { type Agent2Connection, connect2, WAYS } from "./versions.js";
 
-const ground = useGround({
-  root: { deny: ["secret"] },
-  roots: { ro: { temp: true, readOnly: true }, small: { temp: true, quota: { bytes: 4 } } },
-  limits: { maxReadBytes: 1000 },
-});
+const ground = useGround(GROUND);
+
+const OUTSIDE =
+  /^(?:CAPABILITY_DENIED|SYMLINK_ESCAPE|DANGLING_SYMLINK|PATH_NOT_RELATIVE|PATH_ESCAPES_ROOT|INVALID_INPUT|INVALID_PATH)$/;
+const CODES: Readonly<Record<Why, RegExp>> = {
+  outside_roots: OUTSIDE,
+  missing: /^(?:NOT_FOUND|NOT_A_DIRECTORY)$/,
+  is_directory: /^IS_A_DIRECTORY$/,
+  not_a_directory: /^(?:NOT_A_DIRECTORY|PARENT_MISSING|EXISTS_NOT_DIRECTORY)$/,
+  policy: /^DENIED_BY_POLICY$/,
+  read_only: /^READ_ONLY_ROOT$/,
+  quota: /^QUOTA_EXCEEDED$/,
+  not_text: /^NOT_TEXT$/,
+  too_large: /^TOO_LARGE$/,
+};
 
 describe.each(WAYS)("by MCP an agent %s is refused what the methods refuse", (way) => {
   let agent: Agent2Connection;
@@ -21,75 +32,29 @@ describe.each(WAYS)("by MCP an agent %s is refused what the methods refuse", (wa
   const audit: AcpAuditRecord[] = [];
 
   beforeAll(async () => {
-    const acp = new AcpClientFs({
-      adapter: ground.adapter,
-      mounts: [{ root: "r" }, { root: "ro", prefix: "/read-only" }, { root: "small", prefix: "/small" }],
-      onAudit: (record) => audit.push(record),
-    });
-    agent = await connect2(acp, way);
-    const cwd = join(ground.dir, "work");
-    session = await agent.connection.newSession({ cwd, additionalDirectories: ["/read-only", "/small"] });
+    const onAudit = (record: AcpAuditRecord) => void audit.push(record);
+    agent = await connect2(new AcpClientFs({ adapter: ground.adapter, mounts: MOUNTS, onAudit }), way);
+    session = await agent.connection.newSession(directories(ground));
   });
   afterAll(() => agent.stop());
   beforeEach(() => {
     audit.splice(0);
-    ground.put("work/file", "text");
-    ground.put("work/secret", "s");
-    ground.put("work/bytes", Buffer.from([0xff, 0xfe, 0x00, 0x01]));
-    ground.put("work/large", "x".repeat(1001));
-    ground.put("other/file", "of another session");
-    mkdirSync(join(ground.dir, "work/dir"));
-    symlinkSync(ground.outside, join(ground.dir, "work/out"));
-    symlinkSync("../other", join(ground.dir, "work/beside"));
-    symlinkSync("../other/file", join(ground.dir, "work/beside-file"));
-    symlinkSync("nothing", join(ground.dir, "work/dangling"));
+    layOut(ground);
   });
 
   const at = (path: string): string => (path.startsWith("/") ? path : `${ground.dir}/work/${path}`);
-  const OUTSIDE =
-    /^(?:CAPABILITY_DENIED|SYMLINK_ESCAPE|DANGLING_SYMLINK|PATH_NOT_RELATIVE|PATH_ESCAPES_ROOT|INVALID_INPUT|INVALID_PATH)$/;
-
-  const READS: readonly [string, RegExp][] = [
-    ["/", OUTSIDE],
-    ["/etc/passwd", OUTSIDE],
-    ["/read-onlyx/file", OUTSIDE],
-    ["out/file", OUTSIDE],
-    ["beside/file", OUTSIDE],
-    ["beside/nothing", OUTSIDE],
-    ["beside-file", OUTSIDE],
-    ["dangling", OUTSIDE],
-    ["../other/file", OUTSIDE],
-    ["/../etc/passwd", OUTSIDE],
-    ["nothing", /^NOT_FOUND$/],
-    ["dir", /^IS_A_DIRECTORY$/],
-    ["file/x", /^(?:NOT_FOUND|NOT_A_DIRECTORY)$/],
-    ["secret", /^DENIED_BY_POLICY$/],
-  ];
-  test.each(READS)("reading %j", async (path, code) => {
+  test.each(READS)("reading %j", async (path, why) => {
     const root = path.startsWith("/read-only/") ? "ro" : "r";
     for (const sent of [at(path), ...(path.startsWith("/") ? [] : [`work/${path}`])]) {
       const found = await agent.call(session, "file_read", { root, path: sent });
       expect([sent, found.isError, found.text]).toEqual([sent, true, expect.stringMatching(/./)]);
-      expect(found.code).toMatch(code);
+      expect(found.code).toMatch(CODES[why]);
       expect(found.text).not.toMatch(/of another session|other\/file.*other\/file/);
     }
     expect(audit.every(({ outcome }) => outcome !== "OK")).toBe(true);
   });
 
-  const WRITES: readonly [string, RegExp][] = [
-    ["/etc/venue-files-test", OUTSIDE],
-    ["out/file", OUTSIDE],
-    ["beside/file", OUTSIDE],
-    ["beside/new/file", OUTSIDE],
-    ["beside-file", OUTSIDE],
-    ["dangling", OUTSIDE],
-    ["dir", /^IS_A_DIRECTORY$/],
-    ["file/x", /^(?:NOT_A_DIRECTORY|PARENT_MISSING|EXISTS_NOT_DIRECTORY)$/],
-    ["secret", /^DENIED_BY_POLICY$/],
-    ["/read-only/file", /^READ_ONLY_ROOT$/],
-    ["/small/file", /^QUOTA_EXCEEDED$/],
-  ];
-  test.each(WRITES)("writing %j", async (path, code) => {
+  test.each(WRITES)("writing %j", async (path, why) => {
     const root = path.startsWith("/read-only") ? "ro" : path.startsWith("/small") ? "small" : "r";
     for (const [name, more] of [
       ["file_write", { content: "12345", parents: true }],
@@ -99,7 +64,7 @@ describe.each(WAYS)("by MCP an agent %s is refused what the methods refuse", (wa
       const found = await agent.call(session, name, { root, path: at(path), ...more });
       expect([name, found.isError]).toEqual([name, true]);
       expect(found.code).toMatch(
-        path === "secret" || path === "dir" || root !== "r" || name === "file_write" ? code : /./,
+        path === "secret" || path === "dir" || root !== "r" || name === "file_write" ? CODES[why] : /./,
       );
     }
     expect(ground.get("other/file").toString()).toBe("of another session");

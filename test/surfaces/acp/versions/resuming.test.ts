@@ -6,8 +6,8 @@ import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter } from "../../../../src/surfaces/acp/files/files.js";
 import type { AcpOptions } from "../../../../src/surfaces/acp/options.js";
 import { useGround } from "../../../ops/ground.js";
-import { connectAgent } from "../stage.js";
-import { type Agent2Connection, connect2, pair, WAYS } from "./versions.js";
+import { connectAgent, pair } from "../stage.js";
+import { type Agent2Connection, connect2, WAYS } from "./versions.js";
 
 const ground = useGround({ roots: { temp: { temp: true } } });
 const at = (path: string): string => join(ground.dir, path);

@@ -198,8 +198,8 @@ describe("approval of tools", () => {
     return { ...opened, requests };
   };
 
-  test("is asked with texts before a write, an edit and an append; nothing is changed without it", async () => {
-    const { call, requests } = await asking(["reject", "allow", "allow", "allow"]);
+  test("is asked with the difference before a write, an edit and an append; nothing is changed without it", async () => {
+    const { call, requests, session } = await asking(["reject", "allow", "allow", "allow"]);
     expect(await call("file_write", { path: "one/file", content: "two" })).toMatchObject({ code: "APPROVAL_DENIED" });
     expect(text("one/file")).toBe("of one\n");
     const edit = { path: "one/file", oldText: "one", newText: "three" };
@@ -209,11 +209,12 @@ describe("approval of tools", () => {
       isError: false,
     });
     const path = at("one/file");
+    const asked = { kind: "change", sessionId: session };
     expect(requests).toMatchObject([
-      { kind: "write", path, oldText: "of one\n", newText: "two", diff: expect.stringContaining("+two") },
-      { kind: "write", path, oldText: "of one\n", newText: "of three\n" },
-      { kind: "write", path, oldText: "of three\n", newText: "of three\nmore\n" },
-      { kind: "write", path: at("one/a/b"), oldText: null, newText: "new" },
+      { ...asked, operation: "file:write", path, diff: expect.stringMatching(/-of one\n\+two/) },
+      { ...asked, operation: "file:edit", path, diff: expect.stringMatching(/-of one\n\+of three/) },
+      { ...asked, operation: "file:append", path, diff: expect.stringMatching(/ of three\n\+more/) },
+      { ...asked, path: at("one/a/b"), effects: [{ action: "create" }], diff: expect.stringContaining("+new") },
     ]);
     expect(text("one/file")).toBe("of three\nmore\n");
   });
@@ -227,7 +228,7 @@ describe("approval of tools", () => {
     await call("file_copy", { path: "one/new/file", to: "one/copy" });
     await call("file_delete", { path: "one/copy" });
     await call("file_delete", { path: "one/dir", recursive: true });
-    expect(requests.map(({ kind }) => kind)).toEqual(["change", "change", "write", "change", "change"]);
+    expect(requests.map(({ kind }) => kind)).toEqual(Array(5).fill("change"));
     expect(requests).toMatchObject([
       { operation: "file:mkdir", path: at("one/new"), effects: [{ action: "create", root: "r", path: "one/new" }] },
       {
@@ -235,7 +236,7 @@ describe("approval of tools", () => {
         path: at("one/new/file"),
         effects: [{ action: "move", path: "one/file", to: "one/new/file" }],
       },
-      { path: at("one/copy"), newText: "of one\n" },
+      { path: at("one/copy"), effects: [{ action: "create" }], diff: expect.stringContaining("+of one") },
       { operation: "file:delete", effects: [{ action: "delete", path: "one/copy" }] },
       { operation: "file:delete", effects: [{ action: "delete", path: "one/dir", before: { entries: 1 } }] },
     ]);
@@ -243,6 +244,13 @@ describe("approval of tools", () => {
       { path: at("one/new/file"), oldText: null, newText: "of one\n" },
       { path: at("one/file"), oldText: "of one\n", newText: "", deleted: true },
     ]);
+  });
+
+  test("shows what becomes of unsaved text", async () => {
+    const { acp, session, call, requests } = await asking(["allow"]);
+    await acp.openBuffer(session, at("one/file"), "unsaved\n");
+    expect(await call("file_write", { path: "one/file", content: "mine\n" })).toMatchObject({ isError: false });
+    expect(requests).toMatchObject([{ kind: "change", diff: expect.stringMatching(/-unsaved\n\+mine/) }]);
   });
 
   test("holds for what was shown: another state is asked about again", async () => {
@@ -358,6 +366,17 @@ describe("undo of tools, without a journal", () => {
     expect(acp.modified(session)).toEqual([]);
     for (let left = 4; left > 0; left--) await acp.redo(session);
     expect([ground.names("one"), text("one/target")]).toEqual([["target"], "of 1\n"]);
+  });
+
+  test("of a link that was moved or removed leaves what it leads to alone", async () => {
+    const { acp, session, call } = await open();
+    symlinkSync("file", at("one/link"));
+    symlinkSync("file", at("one/other"));
+    await call("file_delete", { path: "one/link" });
+    await call("file_move", { path: "one/other", to: "one/moved" });
+    expect([ground.names("one"), acp.modified(session)]).toEqual([["file", "moved"], []]);
+    await expect(acp.undo(session)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect([text("one/file"), text("one/moved")]).toEqual(["of one\n", "of one\n"]);
   });
 
   test("goes no further back than a directory that was deleted or moved", async () => {

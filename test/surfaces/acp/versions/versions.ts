@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk";
 import type { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
 import type { AcpConnection, Configure } from "../../../../src/surfaces/acp/protocol/connection.js";
-import type { Answer } from "../stage.js";
+import { type Answer, pair } from "../stage.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: an agent of the experimental entry
 type Agent2 = (options?: object) => any;
@@ -13,15 +13,6 @@ type Agent2 = (options?: object) => any;
 /** The agent of version 2, to be connected in this process. */
 export const agent2: Agent2 = (options) =>
   (import("./agent-2.mjs" as string) as Promise<{ agent2: Agent2 }>).then((module) => module.agent2(options));
-
-/** Two ends of a connection in this process. */
-export function pair(): readonly [Stream, Stream] {
-  const [there, back] = [new TransformStream(), new TransformStream()];
-  return [
-    { readable: back.readable, writable: there.writable },
-    { readable: there.readable, writable: back.writable },
-  ];
-}
 
 export interface Agent2Connection {
   readonly connection: AcpConnection;
@@ -90,18 +81,9 @@ function outcomeOf(answer: Answer): Outcome {
 }
 
 async function local(options: object, received: string[]): Promise<{ stream: Stream; end(): Promise<void> }> {
-  const [host, peer] = pair();
-  const writer = peer.writable;
-  const tee = new TransformStream({
-    transform(message, controller) {
-      received.push(JSON.stringify(message));
-      controller.enqueue(message);
-    },
-  });
-  void peer.readable.pipeTo(tee.writable).catch(() => {});
-  const app = await agent2(options);
-  const connection = app.connect({ readable: tee.readable, writable: writer });
-  return { stream: host, end: async () => connection.close() };
+  const [stream, peer] = pair(received);
+  const connection = (await agent2(options)).connect(peer);
+  return { stream, end: async () => connection.close() };
 }
 
 function spawned(received: string[]): { stream: Stream; end(): Promise<void> } {
