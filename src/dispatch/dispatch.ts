@@ -7,14 +7,14 @@ import { aborted, internalError, readOnlyRoot, unknownRoot } from "../core/error
 import { VersionCache } from "../core/etag-cache.js";
 import { type Awaitable, after, isPending } from "../core/io.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
-import { isPersonal, type OpenRoot, type PathCall, type PlaceRequest } from "../core/ports/operation.js";
+import { isPersonal, type OpenRoot, type PathCall, type PlaceRequest, type Root } from "../core/ports/operation.js";
 import { deferred, settleWithin, Turns } from "../core/turns.js";
 import { withSuggestions } from "../ops/searching/path-search.js";
 import { withoutNulls } from "../schema/validate.js";
 import { askingRoot } from "./approvals/asking-root.js";
 import { CallAccess } from "./call/access.js";
 import { archiveOf, insideOf, placeInside, requireLook } from "./call/archives.js";
-import { openForOwner, ownerOf, prepareOnDrives, viewsOf } from "./call/drives.js";
+import { openForOwner, ownerOf, ownView, prepareOnDrives, viewsOf } from "./call/drives.js";
 import { meantPath, NeedsLook } from "./call/meant-path.js";
 import {
   byName,
@@ -216,8 +216,9 @@ export class Dispatcher {
     if (operation.on === "places") {
       const meant = (request: PlaceRequest) => meantPath(request, call);
       const roots = () => viewsOf(call);
+      const viewOf = (drive: Root) => ownView(drive, call);
       // The spread comes last: adding names to a copy takes microseconds.
-      return () => operation.run(given, { at, meant, roots, origin: call.maker, ...callOf(call) });
+      return () => operation.run(given, { at, meant, roots, viewOf, origin: call.maker, ...callOf(call) });
     }
     const { ability, changes, anyName } = operation;
     const root = String(given[drives === undefined ? "root" : "drive"]);

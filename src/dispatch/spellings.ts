@@ -43,6 +43,7 @@ export function spelledCall({ name, on, runs }: AnyOperation, input: Fields, onD
   const isMove = name === "move" || name === "copy";
   if (isMove && given["path"] === undefined) throw required("path");
   if (given["root"] !== undefined) return answer === undefined ? { given } : { given, answer };
+  if (name === "readMany") return { given: { ...given, files: filesByReference(given["files"]) } };
   const placed = byReference(given, isMove);
   if (placed === undefined) {
     if (ROOTLESS.has(name)) return { given };
@@ -79,6 +80,15 @@ function byReference(input: Fields, isMove: boolean): Fields | undefined {
   const { root, path: below } = found;
   // Not spread: an object made by two takes ten times as long.
   return Object.assign({}, input, { root, path: below }, isMove ? targetOf(input, root) : undefined);
+}
+
+/** Files that name their roots themselves. Answers have their paths as they were given. */
+function filesByReference(files: unknown): readonly Fields[] {
+  return (files as readonly Fields[]).map((file, index) => {
+    const found = readReference(String(file["path"]), `files/${index}/path`);
+    if (found === undefined) throw required("root");
+    return { ...file, at: found };
+  });
 }
 
 /** `{ from, to }` as a source and a target. */

@@ -1,13 +1,16 @@
 import { FileAdapterError } from "../core/errors/errors.js";
 import { escapeText } from "../core/errors/texts.js";
-import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
+import type { Operation, PathCall, PlaceRequest, PlacesCall } from "../core/ports/operation.js";
 import { LOOKS } from "../core/ports/operation.js";
 import type { ReadManyInput, ReadManyOutput, ReadOutput } from "../schema/types.js";
 import { checkEncoding } from "./content/encoding.js";
 import { readFile } from "./content/read-file.js";
 import { holdAnswer } from "./content/reading.js";
 
-type OneInput = ReadManyInput["files"][number];
+type OneInput = ReadManyInput["files"][number] & {
+  /** The place that its path names by a reference. */
+  readonly at?: Pick<PlaceRequest, "root" | "path">;
+};
 type OneOutput = ReadManyOutput["files"][number];
 
 /** Default for the total bytes of all bodies, without a budget. */
@@ -23,7 +26,7 @@ const OF_THE_CALL: ReadonlySet<string> = new Set([
   "TIMEOUT",
 ]);
 
-/** `readMany`: the content of several files of one root, within one byte budget. */
+/** `readMany`: the content of several files, within one byte budget. */
 export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
   name: "readMany",
   on: "places",
@@ -102,9 +105,13 @@ async function sizeAt({ root, path, access }: PathCall): Promise<number> {
 }
 
 /** @returns the error, if only this file fails */
-function placeOf({ root }: ReadManyInput, { path }: OneInput, call: PlacesCall): PathCall | FileAdapterError {
+function placeOf(
+  { root = "" }: ReadManyInput,
+  { path, at = { root, path } }: OneInput,
+  call: PlacesCall,
+): PathCall | FileAdapterError {
   try {
-    return call.at({ root, path, abilities: ["crud/read"], changes: false });
+    return call.at({ ...at, abilities: ["crud/read"], changes: false });
   } catch (error) {
     return requireFileError(error);
   }
@@ -112,7 +119,7 @@ function placeOf({ root }: ReadManyInput, { path }: OneInput, call: PlacesCall):
 
 /** @returns `full`: no room left; another call must read it */
 async function readOne(
-  { path: _, ...request }: OneInput,
+  { path: _, at: __, ...request }: OneInput,
   place: PathCall,
   { share, left, room }: { readonly share: number; readonly left: number; readonly room: number },
 ): Promise<ReadOutput | FileAdapterError | "full"> {

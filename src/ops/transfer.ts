@@ -19,7 +19,6 @@ export const transfer: Operation<TransferInput, TransferOutput> = {
     const { direction, ttlSeconds = DEFAULT_TTL_SECONDS } = input;
     const changes = direction === "upload";
     const { root, path, access } = call.at({ ...input, abilities: [ABILITIES[direction]], changes });
-    if (root.name.includes("/")) throw notSupportedHere(`tickets for drives. Use ${otherOperations(direction)}`);
     const found = await root.backend.stat(path, access);
     if (found === undefined && !changes) throw notFound(access.place);
     if (path.segments.length === 0 || found?.type === "directory") throw isADirectory(access.place);

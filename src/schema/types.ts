@@ -1448,7 +1448,7 @@ export interface FileInputs {
   readonly "file:history": HistoryInput;
   readonly "file:patch": Unnamed<PatchInput, "root">;
   readonly "file:purge": Unnamed<PurgeInput, "root">;
-  readonly "file:readMany": ReadManyInput;
+  readonly "file:readMany": Unnamed<ReadManyInput, "root">;
   readonly "file:restore": Unnamed<RestoreInput, "root">;
   readonly "file:trash": Unnamed<TrashInput, "root">;
   readonly "file:undo": UndoInput;

@@ -129,6 +129,28 @@ test("bytes in a drive of another come with the answer, since WebDAV has no such
   expect(output).not.toHaveProperty("url");
 });
 
+test("a ticket is for a file of a drive too, by the rights of who asked for it", async () => {
+  await ground.open({ drives: { store: { path: "drives" } } });
+  const drive = `${ground.alice.did}/dlfs/my notes`;
+  const place = { path: `${drive}/a b` };
+  const { token } = await ground.alice.grant(ground.bob, [{ with: drive, can: "crud" }]);
+  for (const [by, path] of [
+    [{ as: ground.alice }, "dlfs/my notes/a b"],
+    [{ as: ground.bob, ucans: [token] }, place.path],
+  ] as const) {
+    const upload = (await ground.call("file:transfer", { path, direction: "upload" }, by)).output;
+    const sent = await fetch(String(upload["href"]), { method: "PUT", body: path });
+    expect(sent.status).toBeLessThan(300);
+    const { href } = (await ground.call("file:transfer", { path, direction: "download" }, by)).output;
+    expect(await (await fetch(String(href))).text()).toBe(path);
+    expect((await fetch(String(href).replace("a%20b", "a%20c"))).status).toBe(403);
+    expect((await fetch(String(href).replace(/\?.*$/, ""))).status).toBeGreaterThanOrEqual(400);
+  }
+  expect((await ground.call("file:transfer", { ...place, direction: "download" }, { as: ground.bob })).errorCode).toBe(
+    "CAPABILITY_DENIED",
+  );
+});
+
 describe("changes are watched", () => {
   test.each([
     ["by a reference to a drive", { path: "dlfs/notes/deep" }, "deep/part/a"],

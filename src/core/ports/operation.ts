@@ -160,6 +160,8 @@ export interface PlacesCall extends Call {
   meant(request: PlaceRequest): RelPath;
   /** Every root, and what the caller may do in it. A root that it does not see must not show in an answer. */
   roots(): readonly RootView[];
+  /** A drive of the caller that the call names by a reference. @returns `undefined`: it is another's */
+  viewOf(drive: Root): RootView | undefined;
   /** Whom records of changes name as their maker. */
   readonly origin: Pick<ChangeOrigin, "actor" | "via">;
 }

@@ -77,6 +77,10 @@ const rootView = (root: Root, authoriser: Authoriser): RootView => ({
     root.policy?.denies(segments) !== true && authoriser.allows([root.name, ...segments], ability),
 });
 
+/** A drive of the caller, as it sees it. @returns `undefined` for one of another */
+export const ownView = (root: Root, { authoriser, context, parts }: CallState): RootView | undefined =>
+  root.owner !== undefined && root.owner === parts.driveOwner?.(context) ? rootView(root, authoriser) : undefined;
+
 /** All roots as the caller sees them; those of its drives only if it has an owner. */
 export function viewsOf({ authoriser, context, parts }: CallState): readonly RootView[] {
   const owner = parts.driveOwner?.(context);
@@ -93,7 +97,8 @@ const lastOpened = new WeakMap<PersonalRoot, Root>();
 export function openForOwner(root: PersonalRoot, owner: string, isOthers = false): Root {
   const last = lastOpened.get(root);
   if (last?.owner === owner) return last;
-  const journal = root.journalFor === undefined ? {} : { journal: root.journalFor(owner) };
+  // A token opens what is there, not what was.
+  const journal = root.journalFor === undefined || isOthers ? {} : { journal: root.journalFor(owner) };
   const opened: Root = { ...root, owner, backend: root.backendFor(owner, isOthers), ...journal };
   lastOpened.set(root, opened);
   return opened;

@@ -1,7 +1,7 @@
 // Filters a journal by the rights of a caller, and turns entries into answers.
 
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
-import { escapeText, unknownRoot } from "../../core/errors/texts.js";
+import { escapeText, notSupportedHere, unknownRoot } from "../../core/errors/texts.js";
 import { lackText } from "../../core/errors/undo-texts.js";
 import { etagOf, hashText } from "../../core/etag.js";
 import type { EntryState } from "../../core/ports/changes/change.js";
@@ -31,16 +31,18 @@ export interface VisiblePlace {
 
 /**
  * A root that the caller may ask about. A grant on any part of it is enough to ask for what it covers.
- * @param path that it asks about @throws CAPABILITY_DENIED, UNKNOWN_ROOT
+ * @param path that it asks about @throws CAPABILITY_DENIED, UNKNOWN_ROOT, NOT_SUPPORTED
  */
-export function visibleRoot({ roots, at }: PlacesCall, root: string, path?: string): VisiblePlace {
+export function visibleRoot({ roots, at, viewOf }: PlacesCall, root: string, path?: string): VisiblePlace {
   const found = roots().find((one) => one.isVisible && one.root.name === root);
   const place =
     found === undefined || path !== undefined
       ? at({ root, path: path ?? "", abilities: ["crud/read"], changes: false, isPast: true })
       : undefined;
-  if (found === undefined) throw unknownRoot(root, []);
-  return { view: found, segments: place?.path.segments ?? [] };
+  const view = found ?? (place && viewOf(place.root));
+  if (view !== undefined) return { view, segments: place?.path.segments ?? [] };
+  if (place?.root.drive === undefined) throw unknownRoot(root, []);
+  throw notSupportedHere("the history of another's drive. Its owner has it");
 }
 
 /** The journal of one root; `undefined`: it has none. */

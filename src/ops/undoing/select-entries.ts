@@ -3,7 +3,7 @@
 import { adapterError } from "../../core/errors/errors.js";
 import { nothingToUndo } from "../../core/errors/undo-texts.js";
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
-import type { PlacesCall } from "../../core/ports/operation.js";
+import type { PlacesCall, RootView } from "../../core/ports/operation.js";
 import type { UndoInput } from "../../schema/types.js";
 import { notUndoable } from "../history/past-content.js";
 import { type JournalView, journalsOf, requireHistory, unknownEntry, visibleRoot } from "../history/visible-entries.js";
@@ -22,12 +22,14 @@ export interface Chosen {
 /** @throws NOT_FOUND, NOT_SUPPORTED, CAPABILITY_DENIED; INVALID_INPUT, UNKNOWN_ROOT for the root */
 export async function chooseEntries(input: UndoInput, call: PlacesCall): Promise<readonly Chosen[]> {
   const { root, id, ids, group, last } = input;
-  const all = call.roots();
-  if (root !== undefined) visibleRoot(call, root);
-  await requireHistory(all.filter((view) => view.isVisible && (root ?? view.root.name) === view.root.name));
+  const roots = call.roots();
+  const named = root === undefined ? undefined : visibleRoot(call, root).view;
+  const isNamed = ({ root: { name } }: RootView): boolean => name === (named?.root.name ?? name);
+  const all = named === undefined || roots.some(isNamed) ? roots : [...roots, named];
+  await requireHistory(all.filter((view) => view.isVisible && isNamed(view)));
   // Several roots may be of one drive: the first that may be changed stands for it.
   const journals = (await journalsOf(all, all)).sort((a, b) => rankOf(a) - rankOf(b));
-  const wanted = journals.filter(({ view }) => view.isVisible && (root ?? view.root.name) === view.root.name);
+  const wanted = journals.filter(({ view }) => view.isVisible && isNamed(view));
   if (last !== undefined) return chooseNewest(wanted, journals, { last, ...makerOf(input, call) });
   if (ids !== undefined) return chooseByIds(wanted, ids);
   const one = group ?? id ?? "";

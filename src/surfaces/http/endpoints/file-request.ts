@@ -75,7 +75,8 @@ export function queryValue(query: unknown, { name }: Parameter): string | undefi
 function placeOf({ url = "" }: IncomingMessage, takesSlashes: boolean): DownloadInput {
   const [path = ""] = url.split(/[?#]/, 1);
   const [root = "", ...segments] = path.split("/").slice(FIXED_SEGMENTS);
-  const name = decode(root, /[/\\\0]/);
+  // With a ticket it may be a drive, whose name has slashes.
+  const name = decode(root, takesSlashes ? /[/\\\0]/ : /[\\\0]/);
   return { root: name, path: segments.map((one) => decode(one, takesSlashes ? /[\\\0]/ : /[/\\\0]/)).join("/") };
 }
 
@@ -88,7 +89,7 @@ function decode(encoded: string, refused: RegExp): string {
   }
   if (refused.test(segment)) {
     throw badRequest(
-      "Path must not have an encoded '\\' or NUL, nor an encoded '/' in the name of the root or with a ticket",
+      "Path must not have an encoded '\\' or NUL, nor an encoded '/' in the name of the root, or with a ticket in a path",
     );
   }
   return segment;
