@@ -14,7 +14,7 @@ const TARGET = fileURLToPath(new URL("../dist/schema/validators/", import.meta.u
 rmSync(TARGET, { recursive: true, force: true });
 for (const entry of readdirSync(SCHEMAS, { recursive: true, withFileTypes: true })) {
   const path = join(entry.parentPath, entry.name);
-  if (!entry.isFile() || path === join(SCHEMAS, "config.json")) continue;
+  if (!entry.name.endsWith(".json") || path === join(SCHEMAS, "config.json")) continue;
   const { input } = JSON.parse(readFileSync(path, "utf8"));
   const ajv = new Ajv({
     strict: true,
