@@ -25,6 +25,13 @@ export const isOfFiles = (scope: string): boolean => scope.startsWith("files:");
 export const scopesOf = (caps: readonly Capability[]): readonly string[] =>
   caps.map(({ with: resource, can }) => `files:${resource.slice("file://".length).replace("/", ":")}${can.slice(5)}`);
 
+/** Whether capabilities made by {@link capsOfScopes} have reading in a root; without a name, in any. */
+export const readsByScopes = (caps: readonly Capability[], root?: string): boolean =>
+  caps.some(
+    ({ with: resource, can }) =>
+      can === "crud/read" && (root === undefined || resource === "file://" || resource === `file://${root}/`),
+  );
+
 /** The scopes for abilities; running commands and approving have none. */
 export const scopesFor = (abilities: readonly unknown[]): readonly string[] =>
   SCOPES.filter((scope) => abilities.includes(`crud/${scope.slice("files:".length)}`));

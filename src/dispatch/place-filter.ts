@@ -15,6 +15,8 @@ interface PlaceParts {
   /** Directory of a drive that the paths of its reader begin at. */
   readonly top: readonly string[];
   readonly root: WatchedRoot;
+  /** The reader, in whose share of what can be watched it is. Absent: in nobody's. */
+  readonly caller?: string | undefined;
   /** Whether the reader may see something there now. What is watched for nobody tells nothing by how long that takes. */
   readonly mayRead: () => boolean;
   /** The value that cursors are bound to when the place is read alone. */
@@ -39,7 +41,7 @@ export class PlaceFilter implements Filter<FileChange> {
 
   constructor(parts: PlaceParts) {
     this.#parts = parts;
-    this.#coverage = parts.mayRead() ? parts.feed.cover(parts.place, parts.root) : UNWATCHED;
+    this.#coverage = parts.mayRead() ? parts.feed.cover(parts.place, parts.root, parts.caller) : UNWATCHED;
   }
 
   get binding(): string {
@@ -53,11 +55,11 @@ export class PlaceFilter implements Filter<FileChange> {
   /** Takes the place behind links, once that is known. */
   leadTo(real: Promise<readonly string[] | undefined>): void {
     this.#led = real.then((path) => {
-      const { feed, place, root } = this.#parts;
+      const { feed, place, root, caller } = this.#parts;
       if (path === undefined || this.#isClosed || isSamePath(path, place.path)) return;
       this.#parts = { ...this.#parts, place: { ...place, path } };
       this.#coverage.release();
-      this.#coverage = feed.cover(this.#parts.place, root);
+      this.#coverage = feed.cover(this.#parts.place, root, caller);
     });
   }
 
@@ -83,8 +85,8 @@ export class PlaceFilter implements Filter<FileChange> {
   }
 
   hasLost(position: number): boolean {
-    const { feed, place, root, mayRead } = this.#parts;
-    if (this.#coverage.isOver && !feed.isClosed && mayRead()) this.#coverage = feed.cover(place, root);
+    const { feed, place, root, caller, mayRead } = this.#parts;
+    if (this.#coverage.isOver && !feed.isClosed && mayRead()) this.#coverage = feed.cover(place, root, caller);
     return !this.#coverage.holdsSince(position) || this.#lostTop(position);
   }
 

@@ -139,11 +139,15 @@ export class RootFeed {
     for (const event of eventsOf(record)) this.#merging.add(event);
   }
 
-  /** Sees to it that changes by others are seen in a place. The caller releases it, once. */
-  cover(place: ObservedPlace, { backend, policy }: WatchedRoot): Coverage {
+  /**
+   * Sees to it that changes by others are seen in a place. Whoever asks for it releases it, once.
+   * @param caller whose share of what can be watched is used, unless it is watched already; absent: nobody's
+   */
+  cover(place: ObservedPlace, { backend, policy }: WatchedRoot, caller?: string): Coverage {
     for (const one of this.#covered) if (one.covers(place)) return this.#hold(one);
     const made: Coverage = new Coverage(place, this.#log, {
-      observe: (beginLook) => backend.observe?.(place, { ...this.#observer(policy), beginLook }) ?? NOTHING_TO_SEE,
+      observe: (beginLook) =>
+        backend.observe?.(place, { ...this.#observer(policy), caller, beginLook }) ?? NOTHING_TO_SEE,
       onLeft: () => this.#linger(made),
       onClosed: () => {
         this.#covered.delete(made);

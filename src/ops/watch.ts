@@ -38,7 +38,7 @@ function hintOf({ overflow, isCut, isCovered }: { overflow: boolean; isCut: bool
   return isCovered
     ? {}
     : {
-        hint: "Changes by other programs are looked for every few seconds, and not everywhere in a large tree",
+        hint: "Changes by other programs are looked for every few seconds, not everywhere in a large tree: watch less of it",
       };
 }
 

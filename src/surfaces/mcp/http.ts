@@ -107,8 +107,9 @@ function serveRoute(route: Route, request: McpRequest, { calls, host }: Parts): 
     const { id } = one;
     const detached = era === "legacy" ? calls.start(caller, id) : undefined;
     const signal = detached?.signal ?? hangUp();
+    const scopes = caller.access?.scopes;
     const noting = { note: isNoted ? note : () => {}, isBehind, isRefused };
-    const outcome = await methods.outcome(one, { era, signal, ...noting, ended: detached?.end });
+    const outcome = await methods.outcome(one, { era, signal, scopes, ...noting, ended: detached?.end });
     // Other methods start no job, and a call that is refused none either.
     if (one.method !== "tools/call" || "error" in outcome) detached?.end();
     if (!("error" in outcome)) return { ...outcome, jsonrpc: "2.0", id };

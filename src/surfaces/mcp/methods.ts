@@ -1,5 +1,6 @@
 // The methods of the protocol, for both eras and every transport. Knows nothing of how messages travel.
 
+import type { Capability } from "../../core/call/capability.js";
 import { type Awaitable, after } from "../../core/io.js";
 import type { McpHost } from "./host.js";
 import { progressNotes } from "./progress.js";
@@ -42,6 +43,8 @@ import {
 /** Parts of a request that its transport knows. */
 export interface Exchange extends Noting {
   readonly era: Era;
+  /** What the scopes of the client's token stand for. Absent: it has none. */
+  readonly scopes?: readonly Capability[] | undefined;
   /** Capabilities from the handshake of the client; later revisions tell them with each request. */
   readonly capabilities?: unknown;
   /** Asks the user of the client in between, in revisions with a handshake. Absent: the transport cannot. */
@@ -222,9 +225,11 @@ function capabilitiesOf({ hasResources }: McpHost, isTold: boolean): object {
   return { completions: {}, resources: isTold ? { subscribe: true, listChanged: true } : {}, tools };
 }
 
-const lookingBy = ({ id }: Request, { era, signal }: Exchange, { host, memoryOf, takesBytes }: Served): Looking => ({
-  ...{ host, era, signal, memory: memoryOf(id), takesBytes },
-});
+const lookingBy = (
+  { id }: Request,
+  { era, signal, scopes }: Exchange,
+  { host, memoryOf, takesBytes }: Served,
+): Looking => ({ host, era, signal, scopes, memory: memoryOf(id), takesBytes });
 
 function callTool(
   { id, params = {} }: Request,

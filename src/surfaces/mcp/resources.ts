@@ -1,5 +1,7 @@
 // Resources: the roots, directories and files of a venue by `venue://` URIs. Each look at them is a call of its own.
 
+import { readsByScopes } from "../../authz/scopes.js";
+import type { Capability } from "../../core/call/capability.js";
 import type { Abortable } from "../../core/call/scope.js";
 import type { CallTerms } from "../../core/call/terms.js";
 import { parseVenueUri, VENUE_URI_TEMPLATE, type VenuePlace, venueUri } from "../../core/call/venue-uri.js";
@@ -11,13 +13,15 @@ import { RESULT } from "./answer.js";
 import type { McpHost } from "./host.js";
 import type { Era } from "./revisions.js";
 import { outcome, startJob } from "./tool-calls.js";
-import { INTERNAL_ERROR, INVALID_PARAMS, type Params, RequestFault } from "./wire.js";
+import { INTERNAL_ERROR, INVALID_PARAMS, type Params, Refusal, RequestFault } from "./wire.js";
 
 /** A request for resources. */
 export interface Looking {
   readonly host: McpHost;
   readonly era: Era;
   readonly signal: Abortable;
+  /** What the scopes of the client's token stand for. Absent: it has none. */
+  readonly scopes?: readonly Capability[] | undefined;
   readonly memory: MemoryLease | undefined;
   /** The result may hold `ContentBytes` in place of strings. */
   readonly takesBytes: boolean;
@@ -51,6 +55,12 @@ function faultOf(error: unknown, uri: string, { era }: Looking): unknown {
 }
 
 type Outputs = { "file:roots": RootsOutput; "file:list": ListOutput; "file:read": ReadOutput };
+
+/** @throws Refusal for want of a scope, before anything is looked at: that tells nothing but what the token says */
+function requireScope({ scopes }: Looking, root?: string): void {
+  if (scopes === undefined || readsByScopes(scopes, root)) return;
+  throw new Refusal(403, "Sign in again, with the scope files:read", { code: INTERNAL_ERROR });
+}
 
 async function call<Name extends keyof Outputs>(
   { host, signal, memory, takesBytes }: Looking,
@@ -89,6 +99,7 @@ type Position = readonly [told: number, root?: string | undefined, after?: strin
 /** `resources/list`: the roots, then what is at the top of each. @throws RequestFault */
 export async function listResources(by: Looking, cursor: unknown): Promise<object> {
   const [told, from, after] = positionIn(cursor);
+  requireScope(by);
   const roots = await rootsFor(by);
   const resources: object[] = from === undefined ? roots.slice(told, told + PAGE).map(rootResource) : [];
   const first = from === undefined ? 0 : roots.findIndex(({ name }) => name === from);
@@ -174,6 +185,7 @@ export const listTemplates = (): object => ({
 export async function readResource(by: Looking, uri: string): Promise<object> {
   const place = parseVenueUri(uri);
   if (place === undefined) throw missing(uri, by.era);
+  requireScope(by, place.root);
   try {
     return place.isDirectory ? await readDirectory(by, place, uri) : await readFile(by, place, uri);
   } catch (error) {
@@ -211,6 +223,7 @@ export async function complete(by: Looking, { ref, argument, context }: Params):
   if (type !== "ref/resource" || uri !== VENUE_URI_TEMPLATE) throw badArgument(`'ref' must be ${VENUE_URI_TEMPLATE}`);
   const { name, value } = argument as { readonly name: string; readonly value: string };
   const { root } = ((context as Params | undefined)?.["arguments"] ?? {}) as { readonly root?: string };
+  requireScope(by, name === "path" ? root : undefined);
   if (name === "root")
     return completion(
       (await rootsFor(by))

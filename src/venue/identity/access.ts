@@ -36,7 +36,7 @@ export interface Access {
   /** Absent where there is no state directory, or no key. */
   readonly accessTokens?: AccessTokens;
   /** Absent where no tokens of outside issuers can be taken: the venue does not listen. */
-  readonly issuers?: Pick<Issuers, "urls" | "callers">;
+  readonly issuers?: Pick<Issuers, "urls" | "callers" | "expiresOf">;
   /** The caller that an access token, or session, is for now. @returns `undefined`: revoked */
   readonly bearerOf: Authenticator["bearerOf"];
   didDocument(baseUrl: string): JsonObject;

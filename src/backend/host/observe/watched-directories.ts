@@ -13,7 +13,7 @@ import { isReachableName, isReservedName, isWithin } from "../../../path/grammar
 
 export interface DirectoriesParts {
   readonly jail: () => Jail;
-  readonly observer: Pick<Observer, "ignores">;
+  readonly observer: Pick<Observer, "ignores" | "caller">;
   readonly polling: Readonly<Record<"add" | "delete", (directory: WatchedDirectory) => void>>;
   readonly watch: typeof watchDirectory;
   /** Told of a name in a watched directory to which something happened; `.`: to the directory itself. */
@@ -104,13 +104,13 @@ export class WatchedDirectories {
   }
 
   #watch(covered: WatchedDirectory, directory: Pinned): void {
-    const { jail, polling, touched, watch } = this.#parts;
+    const { jail, observer, polling, touched, watch } = this.#parts;
     const onEvent = (name: string) => {
       if (name === ".") covered.isDoubtful = true;
       touched(covered, name);
     };
     // A network file system sends no events of changes by other machines.
-    covered.watch = jail().sys.pooled ? undefined : watch(directory, onEvent);
+    covered.watch = jail().sys.pooled ? undefined : watch(directory, onEvent, observer.caller);
     if (covered.watch === undefined) polling.add(covered);
   }
 

@@ -14,6 +14,8 @@ export interface SeenChange {
 
 /** Takes the changes that an observation sees, and names those it need not report. No method throws. */
 export interface Observer {
+  /** Whose share of what can be watched is used. Absent: nobody's. */
+  readonly caller?: string | undefined;
   changed(change: SeenChange): void;
   /**
    * Whether a change is known already, since this venue made it or another observer has reported it.

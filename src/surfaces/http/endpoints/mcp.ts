@@ -7,7 +7,7 @@ import { LISTEN } from "../../mcp/wire.js";
 import { parseJson } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { COMMON_HEADERS, EVENT_HEADERS, headersOf, JSON_HEADERS, sendJson } from "../plumbing/answer.js";
-import { scopeChallenge, signInChallenge } from "../plumbing/challenge.js";
+import { challengeFor, scopeChallenge, signInChallenge } from "../plumbing/challenge.js";
 import { abortOnClose, countStream, refusalOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { authenticationRequired, HttpError } from "../plumbing/http-error.js";
@@ -86,7 +86,7 @@ class Sending {
       : setTimeout(() => this.#begin(JSON_HEADERS), HEAD_MS);
     try {
       const said = await message;
-      const refused = reply.sent ? undefined : this.#refusal([said].flat());
+      const refused = reply.sent ? undefined : this.#refusal([said].flat(), answer);
       if (refused !== undefined) {
         reply.header("www-authenticate", refused.challenge);
         sendJson(reply, refused.status, JSON.stringify(said));
@@ -105,8 +105,13 @@ class Sending {
   }
 
   /** How the client is told that signing in, anew or with more scopes, would help. */
-  #refusal(messages: readonly unknown[]): { readonly status: number; readonly challenge: string } | undefined {
+  #refusal(
+    messages: readonly unknown[],
+    { status }: McpAnswer,
+  ): { readonly status: number; readonly challenge: string } | undefined {
     const { caller } = this.#exchange;
+    const toRead = status === 403 ? challengeFor(this.#host, caller, ["files:read"]) : undefined;
+    if (toRead !== undefined) return { status, challenge: toRead };
     for (const message of messages) {
       const { errorCode, errorData } = errorOf(message);
       const more = scopeChallenge(this.#host, caller, errorData);

@@ -29,13 +29,13 @@ export function challengeOf(host: Host, caller: Caller | undefined, error: HttpE
 
 /** The challenge for a call that lacks nothing but scopes. @param data of its failure */
 export function scopeChallenge(host: Host, caller: Caller | undefined, data: unknown): string | undefined {
-  if (!lacksScope(data)) return undefined;
-  // Clients ask for these and no others, so those that it has are among them.
-  return challenge(host, "insufficient_scope", [
-    ...scopesOf(caller?.access?.scopes ?? []),
-    ...neededScopes(host, data),
-  ]);
+  return lacksScope(data) ? challengeFor(host, caller, neededScopes(host, data)) : undefined;
 }
+
+/** The challenge for a caller whose token lacks scopes. */
+export const challengeFor = (host: Host, caller: Caller | undefined, needed: readonly string[]): string | undefined =>
+  // Clients ask for these and no others, so those that it has are among them.
+  challenge(host, "insufficient_scope", [...scopesOf(caller?.access?.scopes ?? []), ...needed]);
 
 /** The challenge for a caller without credentials who was denied a call. @param data of its failure */
 export const signInChallenge = (host: Host, data: unknown): string | undefined =>

@@ -60,7 +60,7 @@ export const invalidToken = (why: { delegatedTo?: string; signedBy?: string } = 
 /** Whether the token is valid cannot be told. */
 export const issuerUnavailable = (retryAfterMs: number): HttpError => {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  const text = `The keys of this token's issuer cannot be read now. Retry after ${seconds} s`;
+  const text = `A token of this issuer cannot be verified now. Retry after ${seconds} s`;
   return new HttpError(503, text, { "retry-after": `${seconds}` });
 };
 

@@ -93,6 +93,11 @@ export class Issuers {
     for (const [id, { issuer }] of this.#known) if (!this.#isInForce(issuer)) this.#known.delete(id);
   }
 
+  /** When a verified token ends, in seconds since the epoch. @param id its SHA-256 */
+  expiresOf(id: string): number | undefined {
+    return this.#known.get(id)?.expiresAt;
+  }
+
   /** The callers of late, that seen last at the end. */
   callers(): readonly IssuerCaller[] {
     return [...this.#callers.values()];

@@ -17,13 +17,13 @@ const MAX_KEYS = 100;
 /** Calls with tokens not verified yet that wait for one read; more would take the connections of others. */
 const MAX_WAITING = 64;
 
-/** No key is at hand, and none can be had now. */
+/** What verifies a token is not at hand, and cannot be had now. */
 export class KeysGone extends Error {
   override readonly name = "KeysGone";
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
-    super("The keys of an issuer cannot be read");
+    super("Tokens of an issuer cannot be verified now");
     this.retryAfterMs = retryAfterMs;
   }
 }

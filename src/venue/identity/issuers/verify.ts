@@ -1,9 +1,9 @@
 // Verifies the JWT of an outside issuer: its signature by jose, and whatever else makes it a token for this venue.
 
-import type { JWTPayload, JWTVerifyResult } from "jose";
+import type { JWTPayload, JWTVerifyResult, jwtVerify } from "jose";
 import type { IssuerConfig } from "../../../config/types.js";
 import { codeOf, fieldsOf } from "../../../core/unknown.js";
-import type { IssuerKey, IssuerKeys } from "./keys.js";
+import { type IssuerKey, type IssuerKeys, KeysGone } from "./keys.js";
 
 /** Algorithms of signatures; never one by a shared secret. */
 const ALGORITHMS = ["ES256", "EdDSA", "Ed25519", "RS256", "PS256"];
@@ -12,6 +12,7 @@ const TYPES: readonly unknown[] = [undefined, "at+jwt", "application/at+jwt", "j
 const MAX_LIFETIME_S = 24 * 3600;
 /** Keys tried for a token that does not name its own. */
 const MAX_TRIED = 10;
+const RETRY_MS = 5_000;
 
 /** Why a token is refused: names rules, and nothing that the token says. */
 export class Refused extends Error {
@@ -47,10 +48,11 @@ export function unverified(token: string, part: 0 | 1): Readonly<Record<string, 
 /** @throws Refused, KeysGone */
 export async function verifyToken(token: string, rules: VerifyRules): Promise<VerifiedToken> {
   const candidates = (await rules.keys.findFor(unverified(token, 0)["kid"])).slice(0, MAX_TRIED);
+  const verify = await loadVerify();
   let failure: unknown = new Refused("no key");
   for (const key of candidates) {
     try {
-      const { protectedHeader, payload } = await verifySignature(token, key, rules);
+      const { protectedHeader, payload } = await verifySignature(verify, token, key, rules);
       checkHeader(protectedHeader);
       return { claims: checkClaims(payload, rules), key };
     } catch (error) {
@@ -61,11 +63,23 @@ export async function verifyToken(token: string, rules: VerifyRules): Promise<Ve
   throw new Refused(`${codeOf(failure) ?? "key"} ${fieldsOf(failure)["claim"] ?? ""}`.trimEnd());
 }
 
+/** @throws KeysGone where the library cannot be loaded: that says nothing about the token */
+async function loadVerify(): Promise<typeof jwtVerify> {
+  try {
+    return (await import("jose")).jwtVerify;
+  } catch {
+    throw new KeysGone(RETRY_MS);
+  }
+}
+
 /** @throws the errors of jose */
-async function verifySignature(token: string, { find }: IssuerKey, rules: VerifyRules): Promise<JWTVerifyResult> {
-  const { jwtVerify } = await import("jose");
-  const { config, resource, clockSkew, now } = rules;
-  return jwtVerify(token, find, {
+function verifySignature(
+  verify: typeof jwtVerify,
+  token: string,
+  { find }: IssuerKey,
+  { config, resource, clockSkew, now }: VerifyRules,
+): Promise<JWTVerifyResult> {
+  return verify(token, find, {
     issuer: config.issuer,
     audience: [...(config.audience ?? [resource])],
     algorithms: [...(config.algorithms ?? ALGORITHMS)],

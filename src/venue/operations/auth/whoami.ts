@@ -15,7 +15,7 @@ interface WhoAmI {
   /** Capabilities of this very call, by root. */
   readonly grants: readonly Capability[];
   readonly grantsTruncated: boolean;
-  /** Expiry of the UCAN or access token that authenticates the caller, in seconds since the epoch. */
+  /** Expiry of the token that authenticates the caller, in seconds since the epoch. */
   readonly expires?: number;
   /** Id of the access token or session. */
   readonly via?: string;
@@ -42,9 +42,10 @@ export const authWhoami: VenueOperation<object> = {
   },
 };
 
-/** Expiry of the access token; else the earliest of the identity tokens, which were verified when the caller was authenticated. */
+/** Expiry of the access token or the issuer's; else the earliest of the identity tokens, which were verified when the caller was authenticated. */
 function endOfIdentity({ context, venue }: Pick<OperationCall, "context" | "venue">): number | undefined {
-  const { identityTokens = [] } = context;
+  const { credential, identityTokens = [] } = context;
+  if (credential?.kind === "issuer") return venue.access.issuers?.expiresOf(credential.token);
   const via = accessIdOf(context);
   if (via !== undefined) {
     const entry = venue.access.accessTokens?.inForce(via);

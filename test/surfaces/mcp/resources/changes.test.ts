@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseConfig } from "../../../../src/config/load.js";
-import { MODERN_META } from "../modern.js";
-import { httpRequestOf, type McpGround, type Message, openMcpGround, overStdio, type StdioWay } from "./ways.js";
+import { send } from "../../http/client.js";
+import { httpRequestOf, type Message, MODERN_META, messagesIn, overStdio, type StdioWay } from "../raw.js";
+import { type McpGround, openMcpGround } from "./ways.js";
 
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 const UPDATED = "notifications/resources/updated";
@@ -54,11 +55,9 @@ const listening = (notifications: object) => ({
 });
 
 async function listenOverHttp(notifications: object, bearer = ground.venue.access.localToken): Promise<Stream> {
-  const { headers, body } = httpRequestOf("modern", listening(notifications));
   const closing = new AbortController();
-  const authorization = bearer === "" ? {} : { authorization: `Bearer ${bearer}` };
-  const init = { method: "POST", headers: { ...headers, ...authorization }, body, signal: closing.signal };
-  const response = await fetch(`${ground.url}/mcp`, init);
+  const request = { ...httpRequestOf("modern", listening(notifications)), token: bearer, signal: closing.signal };
+  const response = await send(`${ground.url}/mcp`, request);
   const messages: Message[] = [];
   const looks = new Set<() => void>();
   const read = async (): Promise<void> => {
@@ -67,13 +66,10 @@ async function listenOverHttp(notifications: object, bearer = ground.venue.acces
       text += Buffer.from(chunk).toString();
       const events = text.split("\n\n");
       text = events.pop() ?? "";
-      for (const event of events) {
-        const data = /^data: (.*)$/m.exec(event)?.[1];
-        if (data !== undefined) messages.push(JSON.parse(data));
-      }
+      for (const event of events) messages.push(...messagesIn(event));
       for (const look of looks) look();
     }
-    if (text !== "") messages.push(JSON.parse(text));
+    messages.push(...messagesIn(text));
   };
   const over = read().catch(() => {});
   ends.push(async () => closing.abort());
@@ -99,7 +95,7 @@ const untilIn =
     });
 
 async function listenOverStdio(notifications: object): Promise<Stream> {
-  const way = overStdio(ground.venue, "modern");
+  const way = overStdio(ground.venue.mcpHost(), "modern");
   ends.push(way.close);
   const { params, ...request } = listening(notifications);
   way.send({ ...request, params: { ...params, _meta: MODERN_META } });
@@ -303,8 +299,7 @@ describe("rights", () => {
     const { token } = await issue([{ with: "file://host/", can: "crud/read" }]);
     const ending = new AbortController();
     ends.push(async () => ending.abort());
-    const headers = { authorization: `Bearer ${token}` };
-    const events = await fetch(`${ground.url}/api/v1/events?topic=files:host`, { headers, signal: ending.signal });
+    const events = await send(`${ground.url}/api/v1/events?topic=files:host`, { token, signal: ending.signal });
     expect(events.status).toBe(200);
     const wanted = { resourceSubscriptions: ["venue://host/a.txt"] };
     const streams = await Promise.all(Array.from({ length: 63 }, () => listenOverHttp(wanted, token)));
@@ -321,7 +316,7 @@ describe("rights", () => {
   }, 20_000);
 
   test("64 streams of one caller are all there are over stdio too", async () => {
-    const way = overStdio(ground.venue, "modern");
+    const way = overStdio(ground.venue.mcpHost(), "modern");
     ends.push(way.close);
     const params = { notifications: { toolsListChanged: true }, _meta: MODERN_META };
     for (let id = 0; id < 65; id += 1) way.send({ id, method: "subscriptions/listen", params });
@@ -333,7 +328,7 @@ describe("rights", () => {
 describe("a client of before over stdio", () => {
   let way: StdioWay;
   beforeEach(() => {
-    way = overStdio(ground.venue, "legacy");
+    way = overStdio(ground.venue.mcpHost(), "legacy");
     ends.push(way.close);
   });
 
@@ -375,7 +370,7 @@ test("over HTTP a client of before has no such methods", async () => {
 });
 
 test("a client that ends its input waits for no news", async () => {
-  const way = overStdio(ground.venue, "modern");
+  const way = overStdio(ground.venue.mcpHost(), "modern");
   const params = { notifications: { toolsListChanged: true }, _meta: MODERN_META };
   way.send({ id: 1, method: "subscriptions/listen", params });
   await way.until(isAcknowledged);
@@ -385,8 +380,11 @@ test("a client that ends its input waits for no news", async () => {
 });
 
 test("a client that takes no events is told so", async () => {
-  const { headers, body } = httpRequestOf("modern", listening({ toolsListChanged: true }));
-  const authorization = `Bearer ${ground.venue.access.localToken}`;
-  const init = { method: "POST", headers: { ...headers, accept: "application/json", authorization }, body };
-  expect((await fetch(`${ground.url}/mcp`, init)).status).toBe(406);
+  const { headers, ...request } = httpRequestOf("modern", listening({ toolsListChanged: true }));
+  const init = {
+    ...request,
+    headers: { ...headers, accept: "application/json" },
+    token: ground.venue.access.localToken,
+  };
+  expect((await send(`${ground.url}/mcp`, init)).status).toBe(406);
 });

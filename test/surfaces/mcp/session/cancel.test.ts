@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { readRecords } from "../../../audit/records.js";
 import { cleanUp, makeFolder, serve } from "../../../cli/process.js";
-import { startRaw } from "../raw.js";
+import { send as sendHttp } from "../../http/client.js";
+import { httpRequestOf, type Sending, startRaw, toolCall } from "../raw.js";
 import { type ClientName, closeSessions, connect, textOf } from "../sessions.js";
 
 afterAll(async () => {
@@ -35,8 +36,8 @@ function slowRoot(more: { file?: object; jobs?: object; auth?: object } = {}): {
   });
   const outcomes = () => readRecords(join(folder, "audit.jsonl")).map(({ outcome }) => String(outcome));
   const jobsOf = async (url: string) => {
-    const headers = { authorization: `Bearer ${readFileSync(join(folder, "state/local-token"), "utf8").trim()}` };
-    const status = (await (await fetch(`${url}/api/v1/status`, { headers })).json()) as { stats: { jobs?: number } };
+    const token = readFileSync(join(folder, "state/local-token"), "utf8").trim();
+    const status = (await (await sendHttp(`${url}/api/v1/status`, { token })).json()) as { stats: { jobs?: number } };
     if (status.stats.jobs === undefined) throw new Error("The status tells no jobs");
     return status.stats.jobs;
   };
@@ -61,23 +62,13 @@ interface SendOptions {
 }
 
 /** A message of the 2025 protocol without any client. */
-const send = (url: string, message: object, { signal = null, token, revision }: SendOptions = {}) =>
-  fetch(`${url}/mcp`, {
-    method: "POST",
-    headers: {
-      ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
-      ...(revision === undefined ? {} : { "mcp-protocol-version": revision }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", ...message }),
-    signal,
-  }).then((response) => response.text());
+async function send(url: string, message: Sending, { revision, ...more }: SendOptions = {}): Promise<string> {
+  const { headers, ...request } = httpRequestOf("legacy", message);
+  const named = revision === undefined ? {} : { "mcp-protocol-version": revision };
+  return (await sendHttp(`${url}/mcp`, { ...request, ...more, headers: { ...headers, ...named } })).text();
+}
 
-const callOf = (id: number, args: object) => ({
-  id,
-  method: "tools/call",
-  params: { name: "file_watch", arguments: args },
-});
+const callOf = (id: number, args: object) => ({ id, ...toolCall("file_watch", args) });
 const CANCEL = { method: "notifications/cancelled", params: { requestId: 1 } };
 
 describe("a client that", () => {

@@ -1,19 +1,7 @@
-import { createInterface } from "node:readline";
-import { PassThrough } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  PROTOCOL_VERSION_META_KEY,
-} from "@modelcontextprotocol/client";
+import { CLIENT_CAPABILITIES_META_KEY } from "@modelcontextprotocol/client";
 import type { ClientRoots } from "../../../../src/surfaces/mcp/client-roots.js";
-import { serveMcpStdio } from "../../../../src/surfaces/mcp/stdio.js";
-
-interface Message {
-  readonly id?: unknown;
-  readonly method?: string;
-  readonly result?: Readonly<Record<string, unknown>>;
-}
+import { type Message, MODERN_META, overStdio } from "../raw.js";
 
 const INFO = { name: "test", version: "1" };
 const HOST = {
@@ -24,36 +12,16 @@ const HOST = {
 
 /** A served connection whose host opens with the client's roots. */
 function connect(options: { answerMs?: number; open?: () => Promise<unknown> } = {}) {
-  const [input, output] = [new PassThrough(), new PassThrough()];
-  const messages: Message[] = [];
   const asked: ClientRoots[] = [];
-  createInterface(output).on("line", (line) => messages.push(JSON.parse(line)));
-  const served = serveMcpStdio(
-    {
-      greeting: { serverInfo: INFO, instructions: "Hello" },
-      answerMs: options.answerMs ?? 2 ** 30,
-      open: async (roots) => {
-        asked.push(roots);
-        return (options.open === undefined ? HOST : await options.open()) as never;
-      },
-    },
-    {
-      ...{ input: input as never, output: output as never, onError: () => {} },
-      ...{ maxMessageBytes: 1e6, maxHeldBytes: 1e6 },
-    },
-  );
-  return {
-    ...{ input, messages, asked, served },
-    send: (...sent: object[]) =>
-      input.write(sent.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join("")),
-    async until(isMeant: (message: Message) => boolean): Promise<Message> {
-      for (;;) {
-        const found = messages.find(isMeant);
-        if (found !== undefined) return found;
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+  const host = {
+    greeting: { serverInfo: INFO, instructions: "Hello" },
+    answerMs: options.answerMs ?? 2 ** 30,
+    open: async (roots: ClientRoots) => {
+      asked.push(roots);
+      return options.open === undefined ? HOST : await options.open();
     },
   };
+  return { ...overStdio(host, "legacy", false), asked };
 }
 
 const initialize = (protocolVersion = "2025-06-18", capabilities: object = { roots: {} }) => ({
@@ -140,11 +108,7 @@ describe("a client", () => {
       return HOST;
     };
     const { send, until, input, served } = connect({ open });
-    const _meta = {
-      [PROTOCOL_VERSION_META_KEY]: "2026-07-28",
-      [CLIENT_INFO_META_KEY]: INFO,
-      [CLIENT_CAPABILITIES_META_KEY]: { roots: {} },
-    };
+    const _meta = { ...MODERN_META, [CLIENT_CAPABILITIES_META_KEY]: { roots: {} } };
     send({ ...LIST, params: { _meta } });
     expect(await until(({ id }) => id === 2)).toMatchObject({ result: { tools: [{ name: "work" }] } });
     input.end();

@@ -15,6 +15,7 @@ import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { CLI, cleanUp, makeFolder } from "../../../cli/process.js";
 import { ALL, approvalsOf } from "../../../venue/operations/approval/approval-calls.js";
 import { useGround } from "../../../venue/operations/fixture.js";
+import { ask, toolCall } from "../raw.js";
 import { type Answer, textOf } from "../sessions.js";
 
 interface Form {
@@ -270,16 +271,9 @@ describe("a client by URL", () => {
     const agent = (await issue({ label: "agent", caps: [ALL] })).token;
     const other = (await issue({ label: "other", caps: [ALL] })).token;
     const send = async (bearer: string, more: object, content = "new\n") => {
-      const headers = {
-        ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
-        ...{ "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "file_write" },
-        authorization: `Bearer ${bearer}`,
-      };
-      const params = { name: "file_write", arguments: { ...DOCS_WRITE, content }, ...more, _meta: ENVELOPE };
-      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
-      const text = await (await fetch(`${ground.venue.url}/mcp`, { method: "POST", headers, body })).text();
-      const json = text.startsWith("{") ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? text);
-      return JSON.parse(json).result as Answer & { resultType?: string; requestState?: string };
+      const call = toolCall("file_write", { ...DOCS_WRITE, content }, { ...more, _meta: ENVELOPE });
+      const { result } = await ask(ground.venue.url, call, "modern", { token: bearer });
+      return result as Answer & { resultType?: string; requestState?: string };
     };
     const asks = await send(agent, {});
     expect(asks.resultType).toBe("input_required");

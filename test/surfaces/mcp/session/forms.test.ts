@@ -8,17 +8,13 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MCP_HEADERS } from "../../../../src/surfaces/http/admission/host-and-origin.js";
 import { routeOf } from "../../../../src/surfaces/mcp/http-route.js";
 import { cleanUp, makeFolder, serve } from "../../../cli/process.js";
-import { modernCall } from "../modern.js";
+import { send as sendHttp } from "../../http/client.js";
+import { HTTP_HEADERS, httpRequestOf, toolCall } from "../raw.js";
 
-const HEADERS = {
-  "content-type": "application/json",
-  accept: "application/json, text/event-stream",
-  "mcp-protocol-version": "2025-11-25",
-};
-const CALL = {
-  ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
-  params: { name: "file_stat", arguments: { path: "a.txt" } },
-};
+const HEADERS = { ...HTTP_HEADERS, "mcp-protocol-version": "2025-11-25" };
+const CALL = { jsonrpc: "2.0", id: 1, ...toolCall("file_stat", { path: "a.txt" }) };
+const modernCall = (name: string, args: object, more: object = {}) =>
+  httpRequestOf("modern", { id: 1, ...toolCall(name, args, more) });
 
 interface Answer {
   readonly status: number | undefined;
@@ -39,9 +35,9 @@ test("no header is read that pages may not send", () => {
   const read = new Set<string>();
   const recorded = (headers: Record<string, string>) =>
     new Proxy(headers, { get: (from, name) => Reflect.get(from, String(read.add(String(name)) && name)) });
-  const modern = modernCall({ name: "file_stat", args: {} });
+  const modern = modernCall("file_stat", {});
   expect(routeOf({ method: "POST", headers: recorded(HEADERS), body: CALL })).toMatchObject({ era: "legacy" });
-  const route = routeOf({ method: "POST", headers: recorded(modern.headers), body: modern.message });
+  const route = routeOf({ method: "POST", headers: recorded(modern.headers), body: JSON.parse(modern.body) });
   expect(route).toMatchObject({ era: "modern" });
   expect(read.size).toBeGreaterThan(4);
   expect(MCP_HEADERS).toEqual(expect.arrayContaining([...read]));
@@ -59,7 +55,7 @@ describe("a call", () => {
   afterAll(cleanUp);
 
   const send = (message: object, headers: Record<string, string> = HEADERS) =>
-    fetch(`${url}/mcp`, { method: "POST", headers, body: JSON.stringify(message) });
+    sendHttp(`${url}/mcp`, { json: message, headers });
 
   /** The answer, without what is new in each, and whether it came in one piece. */
   async function read(response: Response): Promise<{ answer: unknown; isWhole: boolean; headers: object }> {
@@ -87,10 +83,9 @@ describe("a call", () => {
     ["file_nothing", {}],
     ["file_list", { limit: 2 ** 53 }],
   ])("%s %j is answered in one piece, in both eras alike", async (name, args) => {
-    const modern = modernCall({ name, args });
     const [old, recent] = await Promise.all([
       read(await send({ ...CALL, params: { name, arguments: args } })),
-      read(await send(modern.message, modern.headers)),
+      read(await sendHttp(`${url}/mcp`, modernCall(name, args))),
     ]);
     for (const { isWhole, headers } of [old, recent]) {
       expect(isWhole).toBe(true);
@@ -127,8 +122,8 @@ describe("a call", () => {
       const { result } = await ask({ ...CALL, params: { ...LARGE, _meta } });
       expect(JSON.stringify(result).length).toBeGreaterThan(1_500_000);
     }
-    const { message, headers } = modernCall({ name: "file_stat", args: { path: "a.txt" } }, { ...META._meta });
-    expect((await ask(message, given(headers))).result).toHaveProperty("content");
+    const { body, headers } = modernCall("file_stat", { path: "a.txt" }, META);
+    expect((await ask(JSON.parse(body), given(headers))).result).toHaveProperty("content");
   });
 
   test("a batch of an old revision is a list", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, type Running, start, tempRootsIn } from "../../../cli/process.js";
-import { startRaw } from "../raw.js";
+import { linesOf, startRaw } from "../raw.js";
 
 afterAll(cleanUp);
 
@@ -61,7 +61,7 @@ test("a session that comes in one piece, with its end, is served whole", async (
     { method: "notifications/initialized" },
     { id: 2, method: "tools/call", params: call },
   ];
-  process.child.stdin.end(messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""));
+  process.child.stdin.end(linesOf(...messages));
   const { status, stdout } = await process.ended;
   expect(status).toBe(0);
   const ids = stdout

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, serve } from "../../../cli/process.js";
-import { type RawClient, startRaw } from "../raw.js";
+import { send } from "../../http/client.js";
+import { HTTP_HEADERS, messagesIn, type RawClient, startRaw } from "../raw.js";
 
 let url: string;
 let stdio: RawClient;
@@ -18,9 +19,8 @@ interface Failure {
 
 /** The JSON-RPC message that answers a body, whether it comes alone or as an event. */
 async function answerTo(body: string): Promise<Failure> {
-  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-  const text = await (await fetch(`${url}/mcp`, { method: "POST", headers, body })).text();
-  return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);
+  const response = await send(`${url}/mcp`, { method: "POST", headers: HTTP_HEADERS, body });
+  return messagesIn(await response.text())[0] as Failure;
 }
 
 const CLIENT = { capabilities: {}, clientInfo: { name: "x", version: "1" } };

@@ -1,11 +1,9 @@
-import { createInterface } from "node:readline";
-import { PassThrough } from "node:stream";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { ReportProgress } from "../../../../src/core/call/progress.js";
 import { createVenue, type Venue } from "../../../../src/index.js";
 import { progressNotes } from "../../../../src/surfaces/mcp/progress.js";
-import { serveMcpStdio } from "../../../../src/surfaces/mcp/stdio.js";
+import { overStdio, toolCall } from "../raw.js";
 
 interface Note {
   readonly progress: number;
@@ -92,39 +90,30 @@ const ERAS = [
 
 describe("a client over stdio", () => {
   test.each(["2025-06-18", "2025-03-26"])("hears of progress while a call runs: %s", async (protocolVersion) => {
-    const [input, output] = [new PassThrough(), new PassThrough()];
-    const messages: { method?: string; params?: Note; id?: number; result?: unknown }[] = [];
-    createInterface(output).on("line", (line) => messages.push(JSON.parse(line)));
-    const until = async (isThere: () => boolean) => {
-      while (!isThere()) await new Promise((resolve) => setImmediate(resolve));
-    };
-    const notes = () => messages.filter(({ method }) => method === "notifications/progress");
+    const isNote = ({ method }: { method?: string }) => method === "notifications/progress";
     const host = {
       ...{ serverInfo: INFO, instructions: "", maxWaitMs: undefined, logInternal() {} },
       tools: [{ toolName: "work", name: "slow:work", title: "", description: "", input: {}, output: {} }],
       submit: ({ report }: { report?: ReportProgress }) => {
         let done = 0;
-        const result = until(() => {
-          report?.(++done);
-          return notes().length > 0;
-        }).then(() => ({}));
-        return { id: "job", result };
+        const work = async (): Promise<object> => {
+          while (!way.messages.some(isNote)) {
+            report?.(++done);
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+          return {};
+        };
+        return { id: "job", result: work() };
       },
     };
-    const served = serveMcpStdio(host as never, {
-      ...{ input: input as never, output: output as never, onError: () => {} },
-      ...{ maxMessageBytes: 1e6, maxHeldBytes: 1e6 },
-    });
-    const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-    send({ id: 1, method: "initialize", params: { protocolVersion, capabilities: {}, clientInfo: INFO } });
-    await until(() => messages.some(({ id }) => id === 1));
-    send({ method: "notifications/initialized" });
-    send({ id: 2, method: "tools/call", params: { name: "work", arguments: {}, _meta: { progressToken: "p" } } });
-    await until(() => messages.some(({ id }) => id === 2));
-    expect(notes()[0]?.params).toEqual({ progressToken: "p", progress: expect.any(Number) });
-    expect(messages.at(-1)?.id).toBe(2);
-    input.end();
-    await served;
+    const way = overStdio(host, "legacy", false);
+    await way.ask("initialize", { protocolVersion, capabilities: {}, clientInfo: INFO });
+    way.send({ method: "notifications/initialized" });
+    const { id } = await way.ask("tools/call", toolCall("work", {}, { _meta: { progressToken: "p" } }).params);
+    const { params } = await way.until(isNote);
+    expect(params).toEqual({ progressToken: "p", progress: expect.any(Number) });
+    expect(way.messages.at(-1)?.id).toBe(id);
+    await way.close();
   });
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder, start } from "../../../cli/process.js";
+import { linesOf, toolCall } from "../raw.js";
 
 afterAll(cleanUp);
 
@@ -8,15 +9,12 @@ const initialize = (protocolVersion: string) => ({
   ...{ id: 0, method: "initialize" },
   params: { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1" } },
 });
-const call = (id: number, name: string, args: object = {}) => ({
-  ...{ id, method: "tools/call" },
-  params: { name, arguments: args },
-});
+const call = (id: number, name: string, args: object = {}) => ({ id, ...toolCall(name, args) });
 
 /** Ids of the answers to what is sent in one piece, with the end of the input. */
 async function answered(...messages: readonly object[]): Promise<unknown[]> {
   const { child, ended } = start(["mcp", "--root", `docs=${makeFolder({ "a.txt": "one\n" })}`]);
-  child.stdin.end(messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""));
+  child.stdin.end(linesOf(...messages));
   const { status, stdout, stderr } = await ended;
   expect([status, stderr]).toEqual([0, ""]);
   const lines = stdout.trimEnd().split("\n");

@@ -1,6 +1,8 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Sent } from "../../../surfaces/http/client.js";
+import { httpRequestOf } from "../../../surfaces/mcp/raw.js";
 import { keyPair, nowSeconds, sign } from "./issuer.js";
 import { ALL, IssuerVenue } from "./issuer-venue.js";
 
@@ -10,25 +12,72 @@ beforeEach(() => {
 });
 afterEach(() => here.close());
 
-/** Wide of the two seconds that are promised: machines are slow. */
 const PATIENCE_MS = 20_000;
+/** Wide of the two seconds that are promised: machines are slow. */
+const SOON_MS = 8000;
 
 interface Stream {
-  readonly text: () => string;
-  readonly ended: Promise<void>;
+  /** Whether it has told of a file. */
+  tells(name: string): boolean;
+  /** Resolves to the last of what came, when nothing more comes. */
+  readonly ended: Promise<string>;
 }
 
-async function follow(token: string, path = "/api/v1/events?topic=files:docs"): Promise<Stream> {
-  const response = await here.send(path, token);
+interface Kind {
+  readonly request: () => readonly [path: string, sent?: Sent];
+  /** How an event tells of a file. */
+  readonly telling: (name: string) => string;
+  readonly end: RegExp;
+}
+
+const RESOURCES = ["before.txt", "behind.txt"].map((name) => `venue://docs/${name}`);
+/** What can be followed by a caller of an issuer. */
+const KINDS: readonly (readonly [string, Kind])[] = [
+  [
+    "events",
+    {
+      request: () => ["/api/v1/events?topic=files:docs"],
+      telling: (name) => `"path":"${name}"`,
+      end: /event: end\ndata: \{\}$/,
+    },
+  ],
+  [
+    "what is told over MCP",
+    {
+      request: () => {
+        const params = { notifications: { resourceSubscriptions: RESOURCES } };
+        const message = httpRequestOf("modern", { id: "news", method: "subscriptions/listen", params });
+        return ["/mcp", message];
+      },
+      telling: (name) => `{"uri":"venue://docs/${name}"`,
+      end: /"result":\{.*"io\.modelcontextprotocol\/subscriptionId":"news".*"id":"news"\}$/,
+    },
+  ],
+];
+
+async function follow({ request, telling }: Kind, token: string): Promise<Stream> {
+  const response = await here.send(request()[0], token, request()[1]);
   expect(response.status).toBe(200);
   let text = "";
   const read = async () => {
     const decoder = new TextDecoder();
     for await (const part of response.body ?? []) text += decoder.decode(part, { stream: true });
   };
-  const ended = read().catch(() => {});
-  while (!text.includes("\n\n")) await new Promise((resolve) => setTimeout(resolve, 10));
-  return { text: () => text, ended };
+  const ended = read()
+    .catch(() => {})
+    .then(() => text.trimEnd().split("\n\n").at(-1) ?? "");
+  await until(() => text.includes("\n\n"));
+  return { tells: (name) => text.includes(telling(name)), ended };
+}
+
+/** After `end` a stream tells of nothing more, and is over. */
+async function expectEnded(stream: Stream, { end }: Kind, how: () => unknown): Promise<void> {
+  await how();
+  const begun = performance.now();
+  await write("behind.txt");
+  expect(await stream.ended).toMatch(end);
+  expect(performance.now() - begun).toBeLessThan(SOON_MS);
+  expect(stream.tells("behind.txt")).toBe(false);
 }
 
 const until = async (isSo: () => boolean): Promise<void> => {
@@ -52,20 +101,20 @@ interface Entry {
 const callers = async () => (await here.operate<{ entries: Entry[] }>("auth:list", { kind: "issuer" })).entries;
 
 describe("a caller that is revoked", () => {
-  test("is refused at once, and its streams end with nothing behind", async () => {
+  test.each(KINDS)("is refused at once, and %s end with nothing behind", async (_, kind) => {
     await here.open();
     const [token, other] = [await here.token(), await here.token({ sub: "bob" })];
-    const [stream, ofOther] = [await follow(token), await follow(other)];
+    const [stream, ofOther] = [await follow(kind, token), await follow(kind, other)];
     await write("before.txt");
-    await until(() => stream.text().includes("before.txt") && ofOther.text().includes("before.txt"));
-    const revoked = here.operate("auth:revoke", { id: await didOf(token) });
-    expect(await revoked).toEqual({ revoked: true, id: expect.stringMatching(/:sub:[0-9a-f]{32}$/) });
-    await write("behind.txt");
+    await until(() => stream.tells("before.txt") && ofOther.tells("before.txt"));
+    const id = await didOf(token);
+    await expectEnded(stream, kind, async () => {
+      expect(await here.operate("auth:revoke", { id })).toEqual({
+        ...{ revoked: true, id: expect.stringMatching(/:sub:[0-9a-f]{32}$/) },
+      });
+    });
     expect(await here.read(token)).toBe(401);
-    await stream.ended;
-    await until(() => ofOther.text().includes("behind.txt"));
-    expect(stream.text()).toMatch(/event: end\ndata: \{\}\n\n$/);
-    expect(stream.text()).not.toContain("behind.txt");
+    await until(() => ofOther.tells("behind.txt"));
     expect(await here.read(other)).toBe(200);
   });
 
@@ -127,18 +176,26 @@ describe("the list of who holds what", () => {
 });
 
 describe("a token ends", () => {
-  test("by its jti in the revocation list, and no other with it", async () => {
+  test.each(KINDS)("by its jti in the revocation list, with %s, and no other with it", async (_, kind) => {
     writeFileSync(join(here.base, "revoked.txt"), "");
     await here.open({}, { auth: { ucan: { revocations: "revoked.txt" } } });
     const [token, other] = [await here.token({ jti: "onrtac:7-a/b" }), await here.token({ jti: "8" })];
-    const stream = await follow(token);
+    const stream = await follow(kind, token);
     expect([await here.read(token), await here.read(other)]).toEqual([200, 200]);
-    appendFileSync(join(here.base, "revoked.txt"), "jti:onrtac:7-a/b # lost\n");
+    await expectEnded(stream, kind, () => appendFileSync(join(here.base, "revoked.txt"), "jti:onrtac:7-a/b # lost\n"));
     expect([await here.read(token), await here.read(other)]).toEqual([401, 200]);
-    await stream.ended;
-    expect(stream.text()).toMatch(/event: end\ndata: \{\}\n\n$/);
     await here.operate("ucan:revoke", { id: "jti:8" });
     expect(await here.read(other)).toBe(401);
+  });
+
+  test.each(KINDS)("by its caller's DID in the revocation list, with %s", async (_, kind) => {
+    writeFileSync(join(here.base, "revoked.txt"), "");
+    await here.open({}, { auth: { ucan: { revocations: "revoked.txt" } } });
+    const [token, other] = [await here.token({ jti: "7" }), await here.token({ sub: "bob" })];
+    const did = await didOf(token);
+    const stream = await follow(kind, token);
+    await expectEnded(stream, kind, () => appendFileSync(join(here.base, "revoked.txt"), `${did}\n`));
+    expect([await here.read(await here.token({ jti: "8" })), await here.read(other)]).toEqual([401, 200]);
   });
 
   test("by a line that revokes whatever was issued before, also where it does not say when", async () => {
@@ -151,23 +208,24 @@ describe("a token ends", () => {
     expect(await Promise.all([old, unsaid, late].map(async (one) => here.read(await one)))).toEqual([401, 401, 200]);
   });
 
-  test("by its time, with its streams", async () => {
+  test.each(KINDS)("by its time, with %s", async (_, kind) => {
     await here.open({}, { auth: { clockSkew: 0 } });
-    const token = await here.token({ exp: nowSeconds() + 6 });
-    const stream = await follow(token);
-    await stream.ended;
+    const exp = nowSeconds() + 6;
+    const token = await here.token({ exp });
+    const stream = await follow(kind, token);
+    await expectEnded(stream, kind, () => until(() => Date.now() >= exp * 1000));
     expect(await here.read(token)).toBe(401);
-    expect(stream.text()).toMatch(/event: end\ndata: \{\}\n\n$/);
   });
 
-  test("by a reload without its issuer, and begins again by one with it", async () => {
+  test.each(KINDS)("by a reload without its issuer, with %s, and begins again by one with it", async (_, kind) => {
     await here.open();
     const token = await here.token();
     expect(await here.read(token)).toBe(200);
-    const stream = await follow(token);
-    expect(await here.reload({}, { auth: { issuers: [] } })).toEqual([]);
+    const stream = await follow(kind, token);
+    await expectEnded(stream, kind, async () => {
+      expect(await here.reload({}, { auth: { issuers: [] } })).toEqual([]);
+    });
     expect(await here.read(token)).toBe(401);
-    await stream.ended;
     expect((await here.send("/.well-known/oauth-protected-resource", undefined)).status).toBe(404);
     await here.reload();
     expect(await here.read(token)).toBe(200);

@@ -5,6 +5,7 @@ import { parseConfig } from "../../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../../src/config/types.js";
 import type { Log } from "../../../../src/core/ports/log.js";
 import { type OpenVenue, openVenue } from "../../../../src/venue/start/open-venue.js";
+import { run, type Sent, send } from "../../../surfaces/http/client.js";
 import { type Claims, sign, TestIssuer } from "./issuer.js";
 
 export type IssuerInput = NonNullable<NonNullable<VenueConfigInput["auth"]>["issuers"]>[number];
@@ -82,14 +83,12 @@ export class IssuerVenue {
     return sign(this.issuer.key, { iss: this.issuer.url, aud: this.resource, ...claims }, header);
   }
 
-  send(path: string, token: string | undefined, init: RequestInit = {}): Promise<Response> {
-    const headers = { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...init.headers };
-    return fetch(this.url + path, { ...init, headers });
+  send(path: string, token: string | undefined, sent: Sent = {}): Promise<Response> {
+    return send(this.url + path, { token, ...sent });
   }
 
   run(token: string | undefined, operation: string, input: object): Promise<Response> {
-    const headers = { "content-type": "application/json" };
-    return this.send("/api/v1/run", token, { method: "POST", headers, body: JSON.stringify({ operation, input }) });
+    return run(this.url, operation, input, token);
   }
 
   /** The status of reading a file. */

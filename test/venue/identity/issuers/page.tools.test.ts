@@ -1,5 +1,7 @@
 // Callers of an outside issuer on the page: what they may do, when they did it last, and an end to them.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { send } from "../../../surfaces/http/client.js";
+import { httpRequestOf } from "../../../surfaces/mcp/raw.js";
 import { call, inBrowser, openStage, type Stage } from "../../../web/browser.js";
 import { sign, TestIssuer } from "./issuer.js";
 
@@ -24,9 +26,10 @@ inBrowser("callers of an outside issuer", () => {
     const [token, other] = await Promise.all(
       ["ann", "bob"].map((sub) => sign(issuer.key, { iss: issuer.url, aud, sub })),
     );
-    const stream = await fetch(`${venue.url}/api/v1/events?topic=files:files`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
+    const stream = await send(`${venue.url}/api/v1/events?topic=files:files`, { token });
+    const params = { notifications: { resourceSubscriptions: ["venue://files/behind.txt"] } };
+    const request = httpRequestOf("modern", { id: "news", method: "subscriptions/listen", params });
+    const news = await send(aud, { ...request, token });
     const { did } = (await call(venue, "auth:whoami", {}, token)) as { did: string };
     await call(venue, "file:list", { root: "files" }, other);
     const { url } = (await call(venue, "auth:issue", { label: "operator", link: true }, venue.localToken)) as {
@@ -48,8 +51,14 @@ inBrowser("callers of an outside issuer", () => {
     const text = await stream.text();
     expect(text).toMatch(/event: end\ndata: \{\}\n\n$/);
     expect(text).not.toContain("behind.txt");
+    const [acknowledged, result, ...others] = (await news.text()).trimEnd().split("\n\n");
+    expect([acknowledged, result, others]).toEqual([
+      expect.stringContaining("subscriptions/acknowledged"),
+      expect.stringMatching(/"result":\{.*subscriptionId":"news".*"id":"news"\}$/),
+      [],
+    ]);
     const statusOf = async (bearer: string | undefined) =>
-      (await fetch(`${venue.url}/api/v1/jobs`, { headers: { authorization: `Bearer ${bearer}` } })).status;
+      (await send(`${venue.url}/api/v1/jobs`, { token: bearer })).status;
     expect([await statusOf(token), await statusOf(other)]).toEqual([401, 200]);
     expect(stage.problems.splice(0)).toEqual([]);
     await page.context().close();

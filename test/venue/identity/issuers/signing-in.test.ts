@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { get } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { type Era, httpRequestOf, toolCall } from "../../../surfaces/mcp/raw.js";
 import { type Claims, sign, TestIssuer } from "./issuer.js";
 import { ALL, type IssuerInput, IssuerVenue } from "./issuer-venue.js";
 
@@ -33,12 +34,10 @@ const ask = (path: string) =>
       resolve({ status: response.statusCode ?? 0, challenge: response.headers["www-authenticate"] ?? null, text });
     }).on("error", reject);
   });
-const tool = (token: string | undefined, name: string, args: object, headers = {}) =>
-  here.send("/mcp", token, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } }),
-  });
+/** A request over MCP. */
+const look = (token: string | undefined, request: { method: string; params: object }, era: Era = "legacy") =>
+  here.send("/mcp", token, httpRequestOf(era, { id: 1, ...request }));
+const tool = (token: string | undefined, name: string, args: object) => look(token, toolCall(name, args));
 
 describe("the metadata of the resource", () => {
   test("name the issuers at both places, for pages of any origin", async () => {
@@ -138,21 +137,62 @@ describe("a token without the scopes of a call", () => {
     expect(await told(await here.send("/dav/docs/a.txt", token, { method: "DELETE" }))).toEqual(
       more("files:read files:delete"),
     );
-    const modern = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "file_write" };
-    const params = {
-      ...{ name: "file_write", arguments: write },
-      _meta: {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-      },
-    };
-    const accept = "application/json, text/event-stream";
-    const call = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
-    const sent = { method: "POST", headers: { ...headers, ...modern, accept }, body: call };
-    expect(await told(await here.send("/mcp", token, sent))).toEqual(both);
+    expect(await told(await look(token, toolCall("file_write", write), "modern"))).toEqual(both);
     expect(await here.read(token)).toBe(200);
     expect(await here.read(await here.token())).toBe(200);
+  });
+
+  test("to read is told so before anything is looked at: by the scopes alone, whatever there is", async () => {
+    await here.open({ map: [{ when: {}, caps: [{ with: "file://docs/in/", can: "crud" }] }] });
+    const [onlyWrite, ofDocs] = [await here.token(scopes("files:write")), await here.token(scopes("files:docs:read"))];
+    const ref = { type: "ref/resource", uri: "venue://{root}/{+path}" };
+    const complete = (name: string, root?: string) => ({
+      ...{ ref, argument: { name, value: "" } },
+      ...(root === undefined ? {} : { context: { arguments: { root } } }),
+    });
+    const uris = ["docs/a.txt", "docs/in/a", "docs/none", "none/", "none/a"].map((path) => `venue://${path}`);
+    const lacking = more("files:write files:read");
+    for (const era of ["modern", "legacy"] as const) {
+      const looks: readonly (readonly [string, object])[] = [
+        ...uris.map((uri) => ["resources/read", { uri }] as const),
+        ...[["resources/list", {}] as const, ["completion/complete", complete("root")] as const],
+        ["completion/complete", complete("path", "docs")],
+      ];
+      for (const [method, params] of looks) {
+        expect(await told(await look(onlyWrite, { method, params }, era))).toEqual(lacking);
+      }
+      const bodies = uris.slice(0, 4).map(async (uri) => {
+        const answer = await (await look(onlyWrite, { method: "resources/read", params: { uri } }, era)).json();
+        return JSON.stringify(answer).replace(uri, "");
+      });
+      expect(new Set(await Promise.all(bodies)).size).toBe(1);
+      // Another root than those of its scopes, whether it is there or not.
+      const params = { uri: "venue://none/a" };
+      expect(await told(await look(ofDocs, { method: "resources/read", params }, era))).toEqual(
+        more("files:docs:read files:read"),
+      );
+      // Where scopes are not what is missing, one answer as ever.
+      for (const uri of uris.slice(0, 3)) {
+        const response = await look(ofDocs, { method: "resources/read", params: { uri } }, era);
+        expect(response.headers.get("www-authenticate")).toBeNull();
+        expect((await response.json()) as object).toMatchObject({
+          error: { code: era === "modern" ? -32602 : -32002, data: { uri } },
+        });
+      }
+      for (const request of [
+        { method: "resources/list", params: {} },
+        { method: "completion/complete", params: complete("path", "docs") },
+      ]) {
+        expect(await told(await look(ofDocs, request, era))).toEqual({ status: 200, challenge: null });
+      }
+    }
+  });
+
+  test("to read is told so by the files' own addresses and over WebDAV", async () => {
+    await here.open();
+    const token = await here.token(scopes("files:write"));
+    for (const path of ["/api/v1/files/docs/a.txt", "/api/v1/files/docs/none", "/dav/docs/a.txt"])
+      expect(await told(await here.send(path, token))).toEqual(more("files:write files:read"));
   });
 
   test("says the scope to a model too", async () => {
@@ -189,6 +229,12 @@ describe("a token without the scopes of a call", () => {
     const body = JSON.stringify({ operation: "file:read", input: { root: "docs", path: "a.txt" }, caps: [] });
     expect(await told(await here.send("/api/v1/run", onlyWrite, { method: "POST", headers, body }))).toEqual(denied);
   });
+});
+
+test("auth:whoami tells when the token ends", async () => {
+  await here.open();
+  const exp = Math.floor(Date.now() / 1000) + 1000;
+  expect(await (await here.run(await here.token({ exp }), "auth:whoami", {})).json()).toMatchObject({ expires: exp });
 });
 
 describe("what a token gives", () => {
