@@ -3,7 +3,7 @@
 # cache folder, since nothing but one test uses them.
 set -euo pipefail
 
-SUITE=0.1.16
+SUITE=0.2.0-alpha.12
 NODE=22
 platform=$(node -p 'process.platform + "-" + process.arch')
 folder="${XDG_CACHE_HOME:-$HOME/.cache}/venue-files/conformance-$SUITE"

@@ -9,6 +9,7 @@ import { silentLog } from "../../src/core/ports/log.js";
 import { ConfigError, createFileAdapter, createProfile, createVenue, type Venue } from "../../src/index.js";
 import { openVenue } from "../../src/venue/start/open-venue.js";
 import { CLI, cleanUp, makeFolder, run } from "../cli/process.js";
+import { send } from "../surfaces/http/client.js";
 
 const rejected = (text: string) => ({ error: `Jettson Files rejected the operation: ${text}` });
 const NO_SUCH_FILE = rejected("no such file: x");
@@ -137,9 +138,7 @@ describe("over HTTP a profile", () => {
   });
 
   test("is audited with the tool that was called, and counted", async () => {
-    const metrics = await (
-      await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${venue.localToken}` } })
-    ).text();
+    const metrics = await (await send(`${url}/metrics`, { token: venue.localToken })).text();
     expect(metrics).toMatch(
       /operation="work:jettson_files_read".*PATH_ESCAPES_ROOT|PATH_ESCAPES_ROOT.*operation="work:jettson_files_read"/,
     );

@@ -3,6 +3,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { type Sent, send } from "../surfaces/http/client.js";
+import { httpRequestOf, toolCall } from "../surfaces/mcp/raw.js";
 import { ALL_DOCS, accessOf, type Issued } from "./operations/access-calls.js";
 import { useGround } from "./operations/fixture.js";
 
@@ -21,21 +23,12 @@ afterEach(() => {
 });
 
 const end = new AbortController();
-const JSON_TYPE = { "content-type": "application/json" };
-const run = {
-  method: "POST",
-  headers: JSON_TYPE,
-  body: '{"operation":"file:read","input":{"root":"docs","path":"sub/a.txt"}}',
-};
-const MCP_CALL = { name: "file_read", arguments: { root: "docs", path: "sub/a.txt" } };
-const mcp = {
-  method: "POST",
-  headers: { ...JSON_TYPE, accept: "application/json, text/event-stream" },
-  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: MCP_CALL }),
-};
+const FILE = { root: "docs", path: "sub/a.txt" };
+const run = { json: { operation: "file:read", input: FILE } };
+const mcp = httpRequestOf("legacy", { id: 1, ...toolCall("file_read", FILE) });
 
 /** A request on each surface, without its bearer. */
-const SURFACES: Readonly<Record<string, readonly [path: string, init: RequestInit]>> = {
+const SURFACES: Readonly<Record<string, readonly [path: string, sent: Sent]>> = {
   "POST /api/v1/run": ["/api/v1/run", run],
   "POST /api/v1/invoke": ["/api/v1/invoke", run],
   "GET /api/v1/jobs": ["/api/v1/jobs", {}],
@@ -50,9 +43,8 @@ const SURFACES: Readonly<Record<string, readonly [path: string, init: RequestIni
 };
 
 async function statusOf(surface: string, authorization: string): Promise<number> {
-  const [path, init] = SURFACES[surface] ?? ["", {}];
-  const headers = { ...(init.headers as object), authorization };
-  const response = await fetch(`${ground.venue.url}${path}`, { ...init, headers });
+  const [path, sent] = SURFACES[surface] ?? ["", {}];
+  const response = await send(ground.venue.url + path, { ...sent, headers: { ...sent.headers, authorization } });
   if (!path.includes("/events")) await response.arrayBuffer();
   else await response.body?.cancel();
   return response.status;
@@ -109,8 +101,7 @@ describe("what was opened with a token", () => {
     const { id, token } = await issue({ label: "agent", caps: [ALL_DOCS], lifetimeSeconds: 600 });
     const href = await ticketOf(token);
     expect((await fetch(href)).status).toBe(200);
-    const headers = { authorization: `Bearer ${token}` };
-    const stream = await fetch(`${ground.venue.url}/api/v1/events?topic=files:docs`, { headers });
+    const stream = await send(`${ground.venue.url}/api/v1/events?topic=files:docs`, { token });
     const rest = (async () => {
       let text = "";
       for await (const chunk of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) text += chunk;

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import { run, send } from "../surfaces/http/client.js";
 import { ALL, type Asked, approvalsOf, asked, WRITE } from "./operations/approval/approval-calls.js";
 import { type CallOptions, useGround } from "./operations/fixture.js";
 
@@ -60,9 +61,7 @@ describe("a change that a person has to allow", () => {
   });
 
   test("is 403 at the endpoint that answers errors, and no other caller's business", async () => {
-    const headers = { "content-type": "application/json", authorization: `Bearer ${agent.bearer}` };
-    const body = JSON.stringify({ operation: "file:write", input: WRITE });
-    const response = await fetch(`${ground.venue.url}/api/v1/run`, { method: "POST", headers, body });
+    const response = await run(ground.venue.url, "file:write", WRITE, agent.bearer);
     expect(response.status).toBe(403);
     const { errorData } = (await response.json()) as { errorData: Asked };
     const other = { bearer: (await issue({ label: "other", caps: [ALL] })).token };
@@ -241,8 +240,11 @@ describe("what needs no approval", () => {
     asked(await copyOf("large", { to: "empty", overwrite: true }));
     asked(await call("file:write", { path: "empty", content: "x".repeat(5000) }));
     const destination = `${ground.venue.url}/dav/docs/many-dav`;
-    const headers = { authorization: `Bearer ${bearer}`, destination };
-    const response = await fetch(`${ground.venue.url}/dav/docs/many`, { method: "COPY", headers });
+    const response = await send(`${ground.venue.url}/dav/docs/many`, {
+      token: bearer,
+      method: "COPY",
+      headers: { destination },
+    });
     expect([response.status, existsSync(join(ground.base, "docs/many-dav"))]).toEqual([403, false]);
     const person = { bearer: await logIn() };
     const { approvalId } = asked(await copyOf("many"));

@@ -4,6 +4,7 @@ import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { createFileAdapter, createProfile, createVenue, type Venue } from "../../../src/index.js";
 import { cleanUp, makeFolder, run } from "../../cli/process.js";
 import { jpeg } from "../../ops/rendering/images.js";
+import { send } from "../../surfaces/http/client.js";
 import { closeSessions, connect, type Session, textOf } from "../../surfaces/mcp/sessions.js";
 import { hashOf, whole } from "./bed.js";
 
@@ -126,10 +127,9 @@ describe("over HTTP and from the command line", () => {
   });
 
   async function invoke(operation: string, input: object): Promise<Record<string, unknown>> {
-    const response = await fetch(`${url}/api/v1/invoke?wait=true`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${venue.localToken}` },
-      body: JSON.stringify({ operation, input }),
+    const response = await send(`${url}/api/v1/invoke?wait=true`, {
+      token: venue.localToken,
+      json: { operation, input },
     });
     return Object(await response.json());
   }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createVenue, type Venue } from "../../../src/index.js";
 import { cleanUp, makeFolder } from "../../cli/process.js";
+import { send } from "../../surfaces/http/client.js";
 import { closeSessions, connect, type Session, textOf } from "../../surfaces/mcp/sessions.js";
 import { hashOf } from "./bed.js";
 
@@ -99,10 +100,9 @@ describe("over HTTP", () => {
   });
 
   async function invoke(operation: string, input: object): Promise<Record<string, unknown>> {
-    const response = await fetch(`${url}/api/v1/invoke?wait=true`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${venue.localToken}` },
-      body: JSON.stringify({ operation, input }),
+    const response = await send(`${url}/api/v1/invoke?wait=true`, {
+      token: venue.localToken,
+      json: { operation, input },
     });
     return Object(await response.json());
   }

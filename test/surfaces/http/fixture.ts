@@ -6,6 +6,7 @@ import { createAssets, type VenueAssets } from "../../../src/venue/assets/assets
 import { createAssetMemory } from "../../../src/venue/assets/memory.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../../src/venue/venue.js";
 import { type FakeAdapter, type FakeOperation, fakeAdapter } from "../../venue/catalogue/fake-adapter.js";
+import { send } from "./client.js";
 
 export const DID = "did:key:z6MkTestVenue";
 
@@ -160,11 +161,6 @@ export function postInvoke(served: Served, body: unknown, query = ""): Promise<R
 
 /** Posts a text as JSON. */
 export function postText(served: Served, path: string, text: string): Promise<Response> {
-  return fetch(served.url + path, { method: "POST", headers: { "content-type": "application/json" }, body: text });
-}
-
-/** The status and the JSON body. */
-export async function outcome(response: Response | Promise<Response>): Promise<{ status: number; body: unknown }> {
-  const answered = await response;
-  return { status: answered.status, body: await answered.json() };
+  const headers = { "content-type": "application/json" };
+  return send(served.url + path, { method: "POST", headers, body: text });
 }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createVenue, type PlugIn, type Venue, type VenueConfigInput } from "../../../src/index.js";
 import { readRecords } from "../../audit/records.js";
+import { send } from "../../surfaces/http/client.js";
 import { EVERYDAY } from "../../surfaces/mcp/everyday.js";
 
 let base: string;
@@ -61,8 +62,7 @@ describe("over MCP", () => {
     const client = await connect({}, ({ localToken }) => localToken);
     const { structuredContent, _meta } = await client.callTool(write);
     expect(structuredContent).toMatchObject({ written: 1, created: true });
-    const headers = { authorization: `Bearer ${venue.localToken}` };
-    const job = await fetch(`${venue.url}/api/v1/jobs/${_meta?.["venue-files/job"]}`, { headers });
+    const job = await send(`${venue.url}/api/v1/jobs/${_meta?.["venue-files/job"]}`, { token: venue.localToken });
     expect(await job.json()).toMatchObject({ status: "COMPLETE", caller: venue.did, input: { content: "HIDDEN" } });
   });
 
@@ -72,8 +72,7 @@ describe("over MCP", () => {
     const { structuredContent, _meta } = await client.callTool({ name: "file_stat", arguments: { path: "a.txt" } });
     expect(structuredContent).toMatchObject({ exists: true });
     expect(_meta).toMatchObject({ "venue-files/root": "docs" });
-    const headers = { authorization: `Bearer ${venue.localToken}` };
-    const job = await fetch(`${venue.url}/api/v1/jobs/${_meta?.["venue-files/job"]}`, { headers });
+    const job = await send(`${venue.url}/api/v1/jobs/${_meta?.["venue-files/job"]}`, { token: venue.localToken });
     expect(await job.json()).toMatchObject({ input: { root: "docs", path: "a.txt" } });
     await venue.close();
     expect(readRecords(join(base, "audit.jsonl")).at(-1)).toMatchObject({

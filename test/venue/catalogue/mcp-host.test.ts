@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { createVenue, type Venue, type VenueConfigInput } from "../../../src/index.js";
 import { EVERYDAY } from "../../surfaces/mcp/everyday.js";
+import { ask } from "../../surfaces/mcp/raw.js";
 
 let base: string;
 let venue: Venue;
@@ -18,12 +19,8 @@ afterEach(async () => {
 async function toolsOf(mcp: Exclude<VenueConfigInput["mcp"], false>): Promise<string[]> {
   venue = await createVenue({ port: 0, stateDir: "state", ...(mcp === undefined ? {} : { mcp }) }, { baseDir: base });
   const { url } = await venue.listen();
-  const response = await fetch(`${url}/mcp`, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
-  });
-  return [...(await response.text()).matchAll(/"name":"(\w+)","title"/g)].map(([, name]) => name ?? "");
+  const { result } = await ask(url, { method: "tools/list" });
+  return result.tools.map(({ name }: { name: string }) => name);
 }
 
 test("tools about tokens and callers are offered only where they are named", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createVenue, FileAdapterError, type Venue } from "../../../src/index.js";
+import { send } from "../../surfaces/http/client.js";
 import { CLIENT_NAMES, closeSessions, connect } from "../../surfaces/mcp/sessions.js";
 
 const cyclic = (): object => {
@@ -95,11 +96,7 @@ afterAll(async () => {
 });
 
 const post = (path: string, operation: string): Promise<Response> =>
-  fetch(`${url}/api/v1/${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ operation, input: {}, wait: true }),
-  });
+  send(`${url}/api/v1/${path}`, { json: { operation, input: {}, wait: true } });
 
 const run = async (operation: string): Promise<unknown> => (await post("run", operation)).json();
 

@@ -1,6 +1,7 @@
 // Who sees which events, beside what the lists of the same things show.
 
 import { afterEach, describe, expect, test } from "@jest/globals";
+import { send } from "../../surfaces/http/client.js";
 import { accessOf } from "../operations/access-calls.js";
 import { ALL, approvalsOf, asked, WRITE } from "../operations/approval/approval-calls.js";
 import { useGround } from "../operations/fixture.js";
@@ -24,7 +25,7 @@ async function follow(
   ...topics: string[]
 ): Promise<(isLast: (data: Data) => boolean) => Promise<Data[]>> {
   const url = `${ground.venue.url}/api/v1/events?${topics.map((topic) => `topic=${topic}`).join("&")}`;
-  const { body } = await fetch(url, { headers: { authorization: `Bearer ${bearer}` }, signal: end.signal });
+  const { body } = await send(url, { token: bearer, signal: end.signal });
   const chunks = body?.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
   let text = "";
   return async (isLast) => {

@@ -3,6 +3,7 @@ import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { VenueConfigInput } from "../../../src/index.js";
+import { run } from "../../surfaces/http/client.js";
 import { alice, bob, type Signer, venue as venueKey } from "../../ucan/tokens.js";
 import { DOCS, idOf, operator, UcanVenue } from "./ucan-venue.js";
 
@@ -80,11 +81,7 @@ describe("a transfer ticket is judged again when it is redeemed", () => {
   });
 
   async function ticketOf(bearer: string, root: string): Promise<string> {
-    const response = await fetch(`${here.venue.url}/api/v1/run`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${bearer}` },
-      body: JSON.stringify({ operation: "file:transfer", input: { root, path: "a.txt", direction: "download" } }),
-    });
+    const response = await run(here.venue.url, "file:transfer", { root, path: "a.txt", direction: "download" }, bearer);
     const { href } = (await response.json()) as { href?: unknown };
     expect(href).toEqual(expect.stringContaining("?ticket="));
     return String(href);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { VenueConfigInput } from "../../../src/index.js";
+import { send } from "../../surfaces/http/client.js";
 import { alice, bob } from "../../ucan/tokens.js";
 import { DOCS, operator, secondsFromNow, UcanVenue } from "./ucan-venue.js";
 
@@ -97,10 +98,9 @@ describe("a UCAN as bearer", () => {
 
 describe("jobs", () => {
   const status = async (bearer: string, path: string, method = "GET"): Promise<number> =>
-    (await fetch(`${here.venue.url}/api/v1/jobs${path}`, { method, headers: { authorization: `Bearer ${bearer}` } }))
-      .status;
+    (await send(`${here.venue.url}/api/v1/jobs${path}`, { token: bearer, method })).status;
   const list = async (bearer: string): Promise<unknown> => {
-    const response = await fetch(`${here.venue.url}/api/v1/jobs`, { headers: { authorization: `Bearer ${bearer}` } });
+    const response = await send(`${here.venue.url}/api/v1/jobs`, { token: bearer });
     return ((await response.json()) as { items: unknown }).items;
   };
 
@@ -266,7 +266,7 @@ describe("over MCP", () => {
     expect(answer).toMatchObject({ content: expect.arrayContaining([{ type: "text", text: "of owned" }]) });
     const url = `${here.venue.url}/api/v1/jobs/${answer._meta?.["venue-files/job"]}`;
     expect((await fetch(url)).status).toBe(403);
-    const job = await fetch(url, { headers: { authorization: `Bearer ${identity(alice)}` } });
+    const job = await send(url, { token: identity(alice) });
     expect(await job.json()).toMatchObject({ status: "COMPLETE", caller: alice.did });
   });
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createVenue, type Venue, type VenueConfigInput } from "../../../src/index.js";
 import { tokenId } from "../../../src/ucan/token/id.js";
+import { invoke } from "../../surfaces/http/client.js";
 import { alice, type Signer, signed, signer } from "../../ucan/tokens.js";
 
 /** Who owns `docs`; `owned` is Alice's. */
@@ -77,12 +78,8 @@ export class UcanVenue {
   }
 
   async call({ bearer, ucans, root = "docs" }: UcanCall): Promise<{ status: number; job: Job }> {
-    const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
-    const response = await fetch(`${this.venue.url}/api/v1/invoke`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify({ operation: "file:read", input: { root, path: "a.txt" }, ucans }),
-    });
+    const call = { operation: "file:read", input: { root, path: "a.txt" }, ucans };
+    const response = await invoke(this.venue.url, call, bearer);
     return { status: response.status, job: (await response.json()) as Job };
   }
 

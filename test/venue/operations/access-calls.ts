@@ -1,6 +1,7 @@
 // Issuing and using access tokens on a ground.
 
 import { expect } from "@jest/globals";
+import { send } from "../../surfaces/http/client.js";
 import type { Answer, CallOptions, Ground } from "./fixture.js";
 
 export const STATIC = "static-token-static-token-static-token";
@@ -32,9 +33,7 @@ export function accessOf(ground: Ground) {
     revoke: (id: string, bearer: string | undefined, more: object = {}) =>
       ground.call("auth:revoke", { id, ...more }, { bearer }),
     /** Status of any call with this bearer: 401 where it is none. */
-    statusWith: async (bearer: string): Promise<number> => {
-      const headers = { authorization: `Bearer ${bearer}` };
-      return (await fetch(`${ground.venue.url}/api/v1/jobs`, { headers })).status;
-    },
+    statusWith: async (token: string): Promise<number> =>
+      (await send(`${ground.venue.url}/api/v1/jobs`, { token })).status,
   };
 }

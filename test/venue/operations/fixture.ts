@@ -11,6 +11,7 @@ import { mintIdentity } from "../../../src/ucan/mint/claims.js";
 import type { Minted, MintRequest } from "../../../src/ucan/mint/mint.js";
 import { newSeed, type SigningKey, signingKeyFromSeed, signToken } from "../../../src/ucan/mint/signing-key.js";
 import { readRecords } from "../../audit/records.js";
+import { invoke as invokeHttp } from "../../surfaces/http/client.js";
 
 export const now = (): number => Math.floor(Date.now() / 1000);
 export const READ_DOCS: Capability = { with: "file://docs/", can: "crud/read" };
@@ -137,14 +138,7 @@ export function useGround(): Ground {
 
 async function invoke(venue: Venue, call: object, { as, bearer, ucans, caps }: CallOptions): Promise<Answer> {
   const token = as === undefined ? bearer : mintIdentity({ key: as, audience: venue.did, clock: systemClock });
-  const response = await fetch(`${venue.url}/api/v1/invoke`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify({ ...call, wait: true, ucans, caps }),
-  });
+  const response = await invokeHttp(venue.url, { ...call, wait: true, ucans, caps }, token);
   expect(response.status).toBe(201);
   return (await response.json()) as Answer;
 }

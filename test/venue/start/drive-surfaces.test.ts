@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createVenue, type Venue } from "../../../src/index.js";
+import { invoke } from "../../surfaces/http/client.js";
 
 interface Answer {
   readonly output?: Record<string, unknown>;
@@ -32,12 +33,7 @@ describe("whole drives, over HTTP and over MCP", () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  const call = (operation: string, input: object) =>
-    fetch(`${url}/api/v1/invoke`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${venue.localToken}` },
-      body: JSON.stringify({ operation, input, wait: true }),
-    });
+  const call = (operation: string, input: object) => invoke(url, { operation, input, wait: true }, venue.localToken);
 
   const http: Call = async (operation, input) => {
     const job = (await (await call(operation, input)).json()) as {
@@ -97,15 +93,13 @@ test("the log of drives keeps what the configuration says", async () => {
   );
   try {
     const { url } = await venue.listen();
-    const invoke = async (operation: string, input: object) => {
-      const headers = { "content-type": "application/json", authorization: `Bearer ${venue.localToken}` };
-      const body = JSON.stringify({ operation, input, wait: true });
-      const response = await fetch(`${url}/api/v1/invoke`, { method: "POST", headers, body });
+    const outputOf = async (operation: string, input: object) => {
+      const response = await invoke(url, { operation, input, wait: true }, venue.localToken);
       return ((await response.json()) as { output: { entries: unknown[] } }).output;
     };
     for (let place = 0; place < 40; place += 1)
-      await invoke("file:write", { root: "d", path: "f", content: `${place}` });
-    const { entries } = await invoke("file:history", { root: "d", limit: 100 });
+      await outputOf("file:write", { root: "d", path: "f", content: `${place}` });
+    const { entries } = await outputOf("file:history", { root: "d", limit: 100 });
     expect(entries.length).toBeGreaterThanOrEqual(10);
     expect(entries.length).toBeLessThan(30);
   } finally {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { isLoopbackAddress, isLoopbackHost } from "../../../../src/config/loopback.js";
-import { closeAll, DID, outcome, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
+import { outcome } from "../client.js";
+import { closeAll, DID, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
 
 let served: Served;
 beforeAll(async () => {

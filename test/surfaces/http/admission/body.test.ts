@@ -1,17 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import {
-  type Answer,
-  closeAll,
-  outcome,
-  postText,
-  rawRequest,
-  readAnswer,
-  type Served,
-  sendRaw,
-  serve,
-} from "../fixture.js";
+import { outcome } from "../client.js";
+import { type Answer, closeAll, postText, rawRequest, readAnswer, type Served, sendRaw, serve } from "../fixture.js";
 
 const LIMIT = 200_000;
 let served: Served;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { RateLimit } from "../../../../src/surfaces/http/host.js";
-import { ALICE, as, closeAll, DID, outcome, postText, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
+import { outcome } from "../client.js";
+import { ALICE, as, closeAll, DID, postText, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
 
 let served: Served;
 beforeAll(async () => {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "n
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { run } from "../client.js";
 import { readAnswer } from "../fixture.js";
 import { type Ask, type DavVenue, serveDav, textIn } from "./fixture.js";
 
@@ -326,11 +327,12 @@ test("a chunked body over the limit is refused, and nothing is written", async (
 
 test("the history says that a change came over WebDAV", async () => {
   await venue.dav("PUT", "/dav/docs/a.txt", { body: "told" });
-  const answer = await fetch(`${venue.url}/api/v1/run`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${venue.password("operator")}`, "content-type": "application/json" },
-    body: JSON.stringify({ operation: "file:history", input: { root: "docs", path: "a.txt", limit: 1 } }),
-  });
+  const answer = await run(
+    venue.url,
+    "file:history",
+    { root: "docs", path: "a.txt", limit: 1 },
+    venue.password("operator"),
+  );
   expect(await answer.json()).toMatchObject({ entries: [{ surface: "webdav" }] });
   dirty.add("docs");
 });

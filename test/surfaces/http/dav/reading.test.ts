@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { run as runOverHttp } from "../client.js";
 import { type DavVenue, hrefs, serveDav, textIn } from "./fixture.js";
 
 let venue: DavVenue;
@@ -236,12 +237,7 @@ describe("a caller", () => {
 
   test("has an access token for one folder as its password, until it is revoked, and no session", async () => {
     const run = async (operation: string, input: object) => {
-      const headers = {
-        "content-type": "application/json",
-        authorization: `Bearer ${venue.password("operator")}`,
-      };
-      const body = JSON.stringify({ operation, input });
-      const answer = await fetch(`${venue.url}/api/v1/run`, { method: "POST", headers, body });
+      const answer = await runOverHttp(venue.url, operation, input, venue.password("operator"));
       return (await answer.json()) as { token: string; id: string };
     };
     const basic = (token: string) => ({ authorization: `Basic ${Buffer.from(`laptop:${token}`).toString("base64")}` });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { assetIdOf } from "../../../../src/venue/assets/id.js";
-import { as, closeAll, DID, outcome, postText, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
+import { outcome, send } from "../client.js";
+import { as, closeAll, DID, postText, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
 
 const UNKNOWN = "0".repeat(64);
 const JSON_TYPE = { "content-type": "application/json" };
@@ -14,11 +15,7 @@ afterAll(closeAll);
 const get = (path: string, headers = {}): Promise<{ status: number; body: unknown }> =>
   outcome(fetch(served.url + path, { headers }));
 const register = (metadata: unknown, headers = {}): Promise<Response> =>
-  fetch(`${served.url}/api/v1/assets`, {
-    method: "POST",
-    headers: { ...JSON_TYPE, ...headers },
-    body: JSON.stringify(metadata),
-  });
+  send(`${served.url}/api/v1/assets`, { json: metadata, headers });
 
 describe("registering an asset", () => {
   test("is 201 with the id as a JSON string, and where it is", async () => {
@@ -110,9 +107,12 @@ describe("a list of assets", () => {
   beforeAll(async () => {
     mine = await serve({ read: () => ({}) });
     for (const name of ["a", "b", "c"]) {
-      const headers = { ...JSON_TYPE, ...as(name === "b" ? "bob" : "alice") };
-      const body = JSON.stringify({ name, type: "t", description: "d", other: 1 });
-      const { body: id } = await outcome(fetch(`${mine.url}/api/v1/assets`, { method: "POST", headers, body }));
+      const { body: id } = await outcome(
+        send(`${mine.url}/api/v1/assets`, {
+          json: { name, type: "t", description: "d", other: 1 },
+          headers: as(name === "b" ? "bob" : "alice"),
+        }),
+      );
       ids.push(String(id));
     }
   });

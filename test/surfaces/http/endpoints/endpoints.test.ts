@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { gate } from "../../../venue/catalogue/fake-adapter.js";
-import { ALICE, as, closeAll, DID, outcome, postInvoke, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
+import { outcome, send } from "../client.js";
+import { ALICE, as, closeAll, DID, postInvoke, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
 
 const NOW = 1_790_000_000_000;
 let served: Served;
@@ -33,11 +34,7 @@ test("status tells who the venue is and what it can do", async () => {
 test("status tells anonymous callers no numbers of users and jobs, and others all of them", async () => {
   const statsFor = async (headers: Record<string, string>) =>
     Object(await (await fetch(`${served.url}/api/v1/status`, { headers })).json()).stats;
-  await fetch(`${served.url}/api/v1/invoke`, {
-    method: "POST",
-    headers: { ...as("alice"), "content-type": "application/json" },
-    body: JSON.stringify({ operation: "file:read", input: {} }),
-  });
+  await send(`${served.url}/api/v1/invoke`, { json: { operation: "file:read", input: {} }, headers: as("alice") });
   expect(await statsFor({})).toEqual({ assets: 2, ops: 2 });
   for (const who of ["alice", "bob", "operator"] as const) {
     expect(await statsFor(as(who))).toEqual({ assets: 2, ops: 2, users: 1, jobs: 1 });

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { HttpMetrics } from "../../../../src/surfaces/http/host.js";
 import { createMetrics } from "../../../../src/venue/telemetry/metrics.js";
-import { as, closeAll, outcome, type Served, serve } from "../fixture.js";
+import { outcome } from "../client.js";
+import { as, closeAll, type Served, serve } from "../fixture.js";
 
 afterEach(closeAll);
 

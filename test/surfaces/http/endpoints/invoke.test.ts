@@ -5,7 +5,8 @@ import type { Caller } from "../../../../src/core/call/caller.js";
 import { aborted, notFound } from "../../../../src/core/errors/texts.js";
 import { MemoryLease } from "../../../../src/core/memory.js";
 import { gate } from "../../../venue/catalogue/fake-adapter.js";
-import { closeAll, DID, outcome, postInvoke, postText, rawRequest, type Served, serve } from "../fixture.js";
+import { outcome } from "../client.js";
+import { closeAll, DID, postInvoke, postText, rawRequest, type Served, serve } from "../fixture.js";
 
 const ANYONE = `${DID}:public`;
 let served: Served;

@@ -4,7 +4,8 @@ import type { SurfaceContext } from "../../../../src/core/ports/adapter.js";
 import type { Submission } from "../../../../src/core/ports/job.js";
 import { gate } from "../../../venue/catalogue/fake-adapter.js";
 import { OPERATOR } from "../../../venue/jobs/job-store.js";
-import { ALICE, as, closeAll, DID, outcome, type Served, serve, type TOKENS } from "../fixture.js";
+import { outcome } from "../client.js";
+import { ALICE, as, closeAll, DID, type Served, serve, type TOKENS } from "../fixture.js";
 
 type Who = keyof typeof TOKENS | undefined;
 

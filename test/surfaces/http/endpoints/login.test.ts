@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { useGround } from "../../../venue/operations/fixture.js";
+import { send } from "../client.js";
 
 const ground = useGround();
 const SUB = { with: "file://docs/sub/", can: "crud/read" };
@@ -10,12 +11,7 @@ const link = async (input: object = {}): Promise<{ id: string; code: string; url
   const url = String(output["url"]);
   return { id: String(output["id"]), code: url.slice(url.indexOf("#login=") + 7), url };
 };
-const login = (body: unknown) =>
-  fetch(`${ground.venue.url}/api/v1/login`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+const login = (body: unknown) => send(`${ground.venue.url}/api/v1/login`, { json: body });
 const logIn = async (
   code: string,
 ): Promise<{ status: number; body: Record<string, unknown>; retry: string | null }> => {
@@ -44,8 +40,7 @@ describe("POST /api/v1/login", () => {
   test("gives the caps of the link, and the code is no token", async () => {
     const { code } = await link({ caps: [SUB], lifetimeSeconds: 60 });
     for (const bearer of [code, `vft_${code}`]) {
-      const headers = { authorization: `Bearer ${bearer}` };
-      expect((await fetch(`${ground.venue.url}/api/v1/jobs`, { headers })).status).toBe(401);
+      expect((await send(`${ground.venue.url}/api/v1/jobs`, { token: bearer })).status).toBe(401);
     }
     const { body } = await logIn(code);
     expect(Number(body["expires"]) - Date.now()).toBeLessThanOrEqual(60_000);

@@ -4,7 +4,8 @@ import type { Abortable } from "../../../../src/core/call/scope.js";
 import { MemoryLease } from "../../../../src/core/memory.js";
 import type { McpAnswer, McpEndpoint, McpRequest } from "../../../../src/surfaces/mcp/http.js";
 import { gate } from "../../../venue/catalogue/fake-adapter.js";
-import { closeAll, DID, outcome, postText, rawRequest, type Served, serve } from "../fixture.js";
+import { outcome } from "../client.js";
+import { closeAll, DID, postText, rawRequest, type Served, serve } from "../fixture.js";
 
 afterAll(closeAll);
 

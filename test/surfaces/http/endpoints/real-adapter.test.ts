@@ -20,6 +20,7 @@ import { type Log, silentLog } from "../../../../src/core/ports/log.js";
 import { type OpenVenue, openVenue } from "../../../../src/venue/start/open-venue.js";
 import { recordsOf } from "../../../audit/records.js";
 import { newKeyPair } from "../../../clients/key-pair.js";
+import { invoke } from "../client.js";
 import { rawRequest, serve as serveFake } from "../fixture.js";
 
 interface Job {
@@ -70,9 +71,7 @@ async function serve(config: VenueConfigInput = {}): Promise<Venue> {
     venue,
     logged,
     async invoke(operation, input = {}, more = {}) {
-      const headers = { "content-type": "application/json" };
-      const body = JSON.stringify({ operation, input, wait: true, ...more });
-      const response = await fetch(`${url}/api/v1/invoke`, { method: "POST", headers, body });
+      const response = await invoke(url, { operation, input, wait: true, ...more });
       expect(response.status).toBe(201);
       return (await response.json()) as Job;
     },
@@ -185,9 +184,7 @@ describe("the configuration decides", () => {
 
   test("whether anybody is served at all", async () => {
     const { url } = await serve({ auth: { public: { enabled: false } } });
-    const headers = { "content-type": "application/json" };
-    const body = JSON.stringify({ operation: "file:roots" });
-    expect((await fetch(`${url}/api/v1/invoke`, { method: "POST", headers, body })).status).toBe(401);
+    expect((await invoke(url, { operation: "file:roots" })).status).toBe(401);
   });
 });
 

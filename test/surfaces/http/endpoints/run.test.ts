@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { notFound } from "../../../../src/core/errors/texts.js";
 import { gate } from "../../../venue/catalogue/fake-adapter.js";
-import { as, closeAll, outcome, postText, type Served, serve } from "../fixture.js";
+import { outcome } from "../client.js";
+import { as, closeAll, postText, type Served, serve } from "../fixture.js";
 
 let served: Served;
 beforeAll(async () => {

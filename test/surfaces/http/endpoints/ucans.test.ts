@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Caller, NameCaller } from "../../../../src/core/call/caller.js";
-import { ALICE, as, BOB, closeAll, DID, outcome, postInvoke, postText, type Served, serve } from "../fixture.js";
+import { outcome, send } from "../client.js";
+import { ALICE, as, BOB, closeAll, DID, postInvoke, postText, type Served, serve } from "../fixture.js";
 
 const PUBLIC = `${DID}:public`;
 const ANONYMOUS = { did: PUBLIC, authentication: "public", isOperator: false };
@@ -88,9 +89,7 @@ describe("a job that tokens named the owner of", () => {
 });
 
 test("a caller with credentials is who they say, whatever tokens come along", async () => {
-  const headers = { "content-type": "application/json", ...as("bob") };
-  const body = JSON.stringify(call({ ucans: ["none"] }));
-  const answer = await fetch(`${served.url}/api/v1/invoke`, { method: "POST", headers, body });
+  const answer = await send(`${served.url}/api/v1/invoke`, { json: call({ ucans: ["none"] }), headers: as("bob") });
   expect(await answer.json()).toMatchObject({ caller: BOB });
   expect(asked).toEqual([[{ did: BOB, authentication: "identity", isOperator: false }, ["none"]]]);
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { closeAll, DID, outcome, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
+import { outcome } from "../client.js";
+import { closeAll, DID, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
 
 let served: Served;
 beforeAll(async () => {

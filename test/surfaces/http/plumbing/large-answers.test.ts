@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type { MemoryLease } from "../../../../src/core/memory.js";
-import { closeAll, outcome, postInvoke, postText, rawRequest, readAnswer, type Served, serve } from "../fixture.js";
+import { outcome } from "../client.js";
+import { closeAll, postInvoke, postText, rawRequest, readAnswer, type Served, serve } from "../fixture.js";
 
 afterAll(closeAll);
 

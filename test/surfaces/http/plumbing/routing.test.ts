@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type Answer, closeAll, outcome, postText, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
+import { outcome } from "../client.js";
+import { type Answer, closeAll, postText, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
 
 let served: Served;
 beforeAll(async () => {

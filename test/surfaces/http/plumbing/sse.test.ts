@@ -8,7 +8,8 @@ import type { HttpHost } from "../../../../src/surfaces/http/host.js";
 import type { Exchange } from "../../../../src/surfaces/http/plumbing/exchange.js";
 import { type FakeOperation, gate } from "../../../venue/catalogue/fake-adapter.js";
 import { ALICE as CALLER } from "../../../venue/jobs/job-store.js";
-import { ALICE, as, closeAll, outcome, type Served, serve } from "../fixture.js";
+import { outcome } from "../client.js";
+import { ALICE, as, closeAll, type Served, serve } from "../fixture.js";
 
 afterAll(closeAll);
 

@@ -4,6 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import type { HostRootInput } from "../../../../src/config/types.js";
+import { send } from "../../../surfaces/http/client.js";
+import { httpRequestOf, toolCall } from "../../../surfaces/mcp/raw.js";
 import { accessOf } from "../access-calls.js";
 import type { Answer, CallOptions, Ground } from "../fixture.js";
 
@@ -34,19 +36,13 @@ export function approvalsOf(ground: Ground) {
     /** Signs in by a link, as a person does. */
     logIn: async (): Promise<string> => {
       const { url } = await issue({ link: true });
-      const body = JSON.stringify({ code: url.split("=")[1] });
-      const headers = { "content-type": "application/json" };
-      const response = await fetch(`${ground.venue.url}/api/v1/login`, { method: "POST", headers, body });
+      const response = await send(`${ground.venue.url}/api/v1/login`, { json: { code: url.split("=")[1] } });
       return ((await response.json()) as { token: string }).token;
     },
     /** Calls a tool over MCP. @returns the text of the answer */
-    mcp: async (bearer: string | undefined, name: string, args: object): Promise<string> => {
-      const headers = {
-        ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
-        authorization: `Bearer ${bearer}`,
-      };
-      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } });
-      return (await fetch(`${ground.venue.url}/mcp`, { method: "POST", headers, body })).text();
+    mcp: async (token: string | undefined, name: string, args: object): Promise<string> => {
+      const request = httpRequestOf("legacy", { id: 1, ...toolCall(name, args) });
+      return (await send(`${ground.venue.url}/mcp`, { ...request, token })).text();
     },
     decide: (id: string, by: CallOptions, decision = "once", more: object = {}) =>
       ground.call("approval:decide", { id, decision, ...more }, by),

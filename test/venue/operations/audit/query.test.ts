@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { send } from "../../../surfaces/http/client.js";
 import { useGround } from "../fixture.js";
 
 const ground = useGround();
@@ -48,9 +49,8 @@ describe("audit:query", () => {
       Object((await ground.call("auth:issue", { label: "page" }, { as })).output).token as string;
     const end = new AbortController();
     const follow = async (bearer: string) => {
-      const headers = { authorization: `Bearer ${bearer}` };
       const url = `${ground.venue.url}/api/v1/events?topic=audit`;
-      const { body } = await fetch(url, { headers, signal: end.signal });
+      const { body } = await send(url, { token: bearer, signal: end.signal });
       const chunks = body?.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
       return async (operation: string): Promise<unknown> => {
         for (let text = ""; ; ) {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import { send } from "../../../surfaces/http/client.js";
 import { ALL_DOCS, accessOf, FILE, STATIC, SUB } from "../access-calls.js";
 import { useGround } from "../fixture.js";
 
@@ -87,8 +88,9 @@ describe("an access token", () => {
     const { token, id } = await issue({ caps: [SUB] });
     const answer = await ground.byOperator("auth:issue", { label: "again", caps: [SUB] });
     const again = answer.output["token"];
-    const headers = { authorization: `Bearer ${ground.venue.localToken}` };
-    const job = await (await fetch(`${ground.venue.url}/api/v1/jobs/${answer.id.slice(2)}`, { headers })).text();
+    const job = await (
+      await send(`${ground.venue.url}/api/v1/jobs/${answer.id.slice(2)}`, { token: ground.venue.localToken })
+    ).text();
     expect(JSON.parse(job)).toMatchObject({ output: { token: "HIDDEN" } });
     const list = JSON.stringify((await ground.byOperator("auth:list")).output);
     expect(list).toContain(id);

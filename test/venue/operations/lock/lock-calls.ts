@@ -1,4 +1,5 @@
 // Locks of WebDAV clients, and what callers ask of them.
+import { run } from "../../../surfaces/http/client.js";
 import { type Answer, type DavVenue, serveDav, type Who } from "../../../surfaces/http/dav/fixture.js";
 
 const OWNER = "<href>laptop</href> &amp; co";
@@ -26,9 +27,7 @@ export async function serveLocks(): Promise<LockGround> {
     ...ground,
     lock: (path, as = "alice") => ground.dav("LOCK", path, { as, body: LOCK }),
     async run(operation, input = {}, as = "operator") {
-      const headers = { "content-type": "application/json", authorization: `Bearer ${ground.password(as)}` };
-      const body = JSON.stringify({ operation, input });
-      const response = await fetch(`${ground.url}/api/v1/run`, { method: "POST", headers, body });
+      const response = await run(ground.url, operation, input, ground.password(as));
       return { status: response.status, body: (await response.json()) as Outcome["body"] };
     },
   };

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createVenue, type Venue } from "../../../../../src/index.js";
+import { send } from "../../client.js";
 
 const TOKENS = { alice: "a".repeat(32), reader: "r".repeat(32), gone: "g".repeat(32) };
 type Name = keyof typeof TOKENS;
@@ -131,9 +132,9 @@ describe("GET /api/v1/events", () => {
     const stream = await follow("alice", ["files:docs", "job", "audit"]);
     const other = await follow("reader", ["job", "audit"]);
     const run = (name: Name, path: string) =>
-      fetch(`${url}/api/v1/run`, {
-        ...{ method: "POST", headers: { ...bearer(name), "content-type": "application/json" } },
-        body: JSON.stringify({ operation: "file:stat", input: { root: "docs", path } }),
+      send(`${url}/api/v1/run`, {
+        json: { operation: "file:stat", input: { root: "docs", path } },
+        headers: bearer(name),
       });
     await run("alice", "open/c");
     const found = [await stream.next(), await stream.next(), await stream.next()];

@@ -12,23 +12,12 @@ import type { HttpHost } from "../../../../../src/surfaces/http/host.js";
 import { createAssets, type VenueAssets } from "../../../../../src/venue/assets/assets.js";
 import { createAssetMemory } from "../../../../../src/venue/assets/memory.js";
 import type { AssetStore } from "../../../../../src/venue/assets/store.js";
-import {
-  as,
-  closeAll,
-  DID,
-  memoryAssets,
-  outcome,
-  rawRequest,
-  readAnswer,
-  type Served,
-  sendRaw,
-  serve,
-} from "../../fixture.js";
+import { outcome, send } from "../../client.js";
+import { as, closeAll, DID, memoryAssets, rawRequest, readAnswer, type Served, sendRaw, serve } from "../../fixture.js";
 
 const LIMIT = 1_000_000;
 const sha256 = (bytes: string | Buffer): string => createHash("sha256").update(bytes).digest("hex");
 const wanting = (content: string | Buffer, more: object = {}) => ({ content: { sha256: sha256(content), ...more } });
-const HEADERS = { "content-type": "application/json" };
 
 let served: Served;
 let assets: VenueAssets;
@@ -39,8 +28,7 @@ beforeAll(async () => {
 afterAll(closeAll);
 
 async function register(metadata: object, where = served, headers = {}): Promise<string> {
-  const body = JSON.stringify(metadata);
-  const response = fetch(`${where.url}/api/v1/assets`, { method: "POST", headers: { ...HEADERS, ...headers }, body });
+  const response = send(`${where.url}/api/v1/assets`, { json: metadata, headers });
   return String((await outcome(response)).body);
 }
 

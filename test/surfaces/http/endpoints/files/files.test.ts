@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createVenue, type Venue, type VenueConfigInput } from "../../../../../src/index.js";
 import { readRecords } from "../../../../audit/records.js";
+import { send } from "../../client.js";
 import { rawRequest, sendRaw } from "../../fixture.js";
 
 const TOKENS = { alice: "a".repeat(32), reader: "r".repeat(32) };
@@ -257,12 +258,17 @@ describe("a download", () => {
   test("by a ticket takes the path as the ticket has it", async () => {
     await serve();
     writeFileSync(join(base, "docs/sub/a.txt"), "below");
-    const body = JSON.stringify({
-      operation: "file:transfer",
-      input: { root: "docs", path: "sub/a.txt", direction: "download" },
-    });
-    const headers = { ...WRITER, "content-type": "application/json" };
-    const { href } = Object(await (await fetch(`${url}/api/v1/run`, { method: "POST", headers, body })).json());
+    const { href } = Object(
+      await (
+        await send(`${url}/api/v1/run`, {
+          json: {
+            operation: "file:transfer",
+            input: { root: "docs", path: "sub/a.txt", direction: "download" },
+          },
+          headers: WRITER,
+        })
+      ).json(),
+    );
     expect((await fetch(href.replace("sub/a.txt", "sub%2Fa.txt"))).status).toBe(400);
     expect(await (await fetch(href)).text()).toBe("below");
   });
@@ -403,8 +409,7 @@ describe("an upload", () => {
 
   test("to a read-only root is refused whoever asks", async () => {
     await serve();
-    const operator = { authorization: `Bearer ${venue.localToken}` };
-    const answer = await fetch(at("ro/a.txt"), { method: "PUT", body: "x", headers: operator });
+    const answer = await send(at("ro/a.txt"), { token: venue.localToken, method: "PUT", body: "x" });
     expect([answer.status, ((await answer.json()) as { errorCode?: string }).errorCode]).toEqual([
       403,
       "READ_ONLY_ROOT",
@@ -419,8 +424,7 @@ describe("the endpoint", () => {
     expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, HEAD, PUT, PATCH"]);
     expect((await get("docs/a.txt", {})).status).toBe(401);
     const call = { operation: "file:download", input: { root: "docs", path: "a.txt" } };
-    const headers = { ...WRITER, "content-type": "application/json" };
-    const invoke = await fetch(`${url}/api/v1/invoke`, { method: "POST", headers, body: JSON.stringify(call) });
+    const invoke = await send(`${url}/api/v1/invoke`, { json: call, headers: WRITER });
     expect(invoke.status).toBe(400);
   });
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { send } from "../../client.js";
 import { as, closeAll, postText, type Served, serve } from "../../fixture.js";
 
 const CONTENT = "content of an asset";
@@ -72,15 +73,10 @@ describe("HEAD", () => {
   });
 
   test("delivers no private job, which is kept until GET does", async () => {
-    const body = JSON.stringify({ operation: "file:wait", private: true });
     let end: (value: string) => void = () => {};
     const slow = await serve({ wait: () => new Promise((resolve) => (end = resolve)) }, { jobs: { inlineWaitMs: 1 } });
     const headers = as("alice");
-    const post = await fetch(`${slow.url}/api/v1/invoke`, {
-      method: "POST",
-      headers: { ...headers, "content-type": "application/json" },
-      body,
-    });
+    const post = await send(`${slow.url}/api/v1/invoke`, { json: { operation: "file:wait", private: true }, headers });
     const job = `${slow.url}${post.headers.get("location")}`;
     for (const path of [job, `${job}/sse`]) {
       expect((await fetch(path, { method: "HEAD", headers })).status).toBe(200);

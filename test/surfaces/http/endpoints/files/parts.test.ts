@@ -11,6 +11,7 @@ import { createVenue, type Venue } from "../../../../../src/index.js";
 import { upload } from "../../../../../src/ops/upload.js";
 import { partsOf } from "../../../../../src/surfaces/http/endpoints/file-parts.js";
 import { readRecords } from "../../../../audit/records.js";
+import { send } from "../../client.js";
 
 const TOKENS = { alice: "a".repeat(32), reader: "r".repeat(32), writer: "w".repeat(32) };
 const CAN = { alice: "crud", reader: "crud/read", writer: "crud/write" };
@@ -55,11 +56,12 @@ const aborted = (root: string) =>
   );
 
 async function patch(path: string, offset: string | undefined, body: string, name: Name = "alice") {
-  const headers = {
-    authorization: `Bearer ${TOKENS[name]}`,
-    ...(offset === undefined ? {} : { "upload-offset": offset }),
-  };
-  const answer = await fetch(at(path), { method: "PATCH", headers, body });
+  const answer = await send(at(path), {
+    token: TOKENS[name],
+    method: "PATCH",
+    body,
+    headers: offset === undefined ? {} : { "upload-offset": offset },
+  });
   const text = await answer.text();
   return {
     status: answer.status,
@@ -72,7 +74,7 @@ describe.each(["docs", "home"])("PATCH in %s", (root) => {
   test("adds part after part, and says how far the file is", async () => {
     expect(await patch(`${root}/sub/new.bin?parents=true`, "0", "one ")).toMatchObject({ status: 201, offset: "4" });
     expect(await patch(`${root}/sub/new.bin`, "4", "two")).toMatchObject({ status: 204, offset: "7" });
-    const whole = await fetch(at(`${root}/sub/new.bin`), { headers: { authorization: `Bearer ${TOKENS.alice}` } });
+    const whole = await send(at(`${root}/sub/new.bin`), { token: TOKENS.alice });
     expect(await whole.text()).toBe("one two");
   });
 
@@ -185,8 +187,12 @@ describe("a body of several parts", () => {
     sent.destroy();
     while (aborted("parts").length === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(sizeNow()).toBe(PART_BYTES);
-    const headers = { authorization: `Bearer ${TOKENS.alice}`, "upload-offset": `${PART_BYTES}` };
-    const answer = await fetch(at("parts/broken"), { method: "PATCH", headers, body: body.subarray(PART_BYTES) });
+    const answer = await send(at("parts/broken"), {
+      token: TOKENS.alice,
+      method: "PATCH",
+      body: body.subarray(PART_BYTES),
+      headers: { "upload-offset": `${PART_BYTES}` },
+    });
     expect([answer.status, answer.headers.get("upload-offset")]).toEqual([204, `${body.length}`]);
     expect(readFileSync(join(base, "parts/broken")).equals(body)).toBe(true);
   });
@@ -200,12 +206,12 @@ test("it needs the right to write, and tells a writer without the right to read 
 });
 
 test("a ticket is for a whole file", async () => {
-  const run = await fetch(`${url}/api/v1/run`, {
-    ...{ method: "POST", headers: { authorization: `Bearer ${TOKENS.alice}`, "content-type": "application/json" } },
-    body: JSON.stringify({
+  const run = await send(`${url}/api/v1/run`, {
+    token: TOKENS.alice,
+    json: {
       operation: "file:transfer",
       input: { root: "docs", path: "there.txt", direction: "upload" },
-    }),
+    },
   });
   const ticket = ((await run.json()) as { href: string }).href;
   const answer = await fetch(ticket, { method: "PATCH", headers: { "upload-offset": "10" }, body: "x" });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createVenue, type Venue } from "../../../../../src/index.js";
+import { send } from "../../client.js";
 
 const TOKENS = { alice: "a".repeat(32), bob: "b".repeat(32) };
 const base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-repeated-")));
@@ -35,8 +36,11 @@ afterAll(async () => {
 const inodeOf = (name: string) => statSync(join(base, "docs", name)).ino;
 
 async function put(name: string, body: string, headers: Record<string, string>, caller: keyof typeof TOKENS = "alice") {
-  const answer = await fetch(`${url}/api/v1/files/docs/${name}`, {
-    ...{ method: "PUT", body, headers: { authorization: `Bearer ${TOKENS[caller]}`, ...headers } },
+  const answer = await send(`${url}/api/v1/files/docs/${name}`, {
+    token: TOKENS[caller],
+    method: "PUT",
+    body,
+    headers,
   });
   const text = await answer.text();
   return { status: answer.status, etag: answer.headers.get("etag"), body: text === "" ? undefined : JSON.parse(text) };
