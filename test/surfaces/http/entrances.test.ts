@@ -3,6 +3,7 @@
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { VenueConfigInput } from "../../../src/config/types.js";
+import { httpRequestOf, toolCall } from "../mcp/raw.js";
 import { type Answer, type Ask, type DavVenue, hrefs, serveDav, textIn } from "./dav/fixture.js";
 
 const PUBLIC = "https://files.test/files";
@@ -249,18 +250,9 @@ test("tools over MCP name tickets of the entrance", async () => {
     mcp: { tools: "full" },
     ...closed,
   });
-  const { text } = await served.dav("POST", "/mcp", {
-    headers: {
-      host: `nas.local:${port}`,
-      authorization: `Bearer ${served.password("operator")}`,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2025-06-18",
-    },
-    body: JSON.stringify({
-      ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
-      params: { name: "file_transfer", arguments: { root: "docs", path: "n", direction: "upload" } },
-    }),
-  });
+  const call = toolCall("file_transfer", { root: "docs", path: "n", direction: "upload" });
+  const { headers, body } = httpRequestOf("legacy", { id: 1, ...call });
+  const more = { host: `nas.local:${port}`, authorization: `Bearer ${served.password("operator")}` };
+  const { text } = await served.dav("POST", "/mcp", { headers: { ...headers, ...more }, body });
   expect(text).toContain(`http://nas.local:${port}/api/v1/files/docs/n?ticket=`);
 });

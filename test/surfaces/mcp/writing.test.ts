@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder, tempRootsIn } from "../../cli/process.js";
-import { type RawClient, startRaw } from "./raw.js";
+import { linesOf, type RawClient, startRaw, toolCall } from "./raw.js";
 import { closeSessions, connect, textOf } from "./sessions.js";
 
 const LIMIT = 8_388_608;
@@ -41,8 +41,8 @@ describe("a message too long for any write", () => {
   async function sendTooLong(): Promise<RawClient> {
     const tmp = makeFolder({ "c.json5": "{ file: { limits: { maxWriteBytes: 1000 } } }" });
     const client = await startRaw(["--config", "c.json5"], { cwd: tmp, tmp });
-    const params = { name: "file_write", arguments: { root: "tmp", path: "a.txt", content: "x".repeat(2_097_152) } };
-    client.write(`${JSON.stringify({ jsonrpc: "2.0", id: 99, method: "tools/call", params })}\n`);
+    const args = { root: "tmp", path: "a.txt", content: "x".repeat(2_097_152) };
+    client.write(linesOf({ id: 99, ...toolCall("file_write", args) }));
     return client;
   }
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { JsonObject } from "../../../../src/core/ports/adapter.js";
+import { httpRequestOf } from "../../mcp/raw.js";
+import { send } from "../client.js";
 import { as, type Served } from "../fixture.js";
 import { checkerOf, type OpenApiChecker } from "./checker.js";
 import { CONTENT, closeVenues, documentOf, fullVenue, SHA256 } from "./fixture.js";
@@ -16,21 +18,14 @@ describe("every answer of a venue is as described", () => {
   const json = { "content-type": "application/json" };
   const post = (body: unknown): RequestInit => ({ method: "POST", headers: json, body: JSON.stringify(body) });
   const put = (body?: string): RequestInit => ({ method: "PUT", ...(body === undefined ? {} : { body }) });
-  const rpc = (method: string): RequestInit => ({
-    ...post({ jsonrpc: "2.0", id: 1, method, params: {} }),
-    headers: { ...json, accept: "application/json, text/event-stream" },
-  });
+  const rpc = (method: string): RequestInit => httpRequestOf("legacy", { id: 1, method });
 
   beforeAll(async () => {
     served = await fullVenue({ assetRules: { maxTotalBytes: 100_000 } });
     checker = checkerOf(await documentOf(served));
     const start = async (operation: string, headers = {}): Promise<string> => {
-      const body = JSON.stringify({ operation, input: { root: "r", path: "a" } });
-      const answer = await fetch(`${served.url}/api/v1/invoke`, {
-        method: "POST",
-        headers: { ...json, ...headers },
-        body,
-      });
+      const call = { operation, input: { root: "r", path: "a" } };
+      const answer = await send(`${served.url}/api/v1/invoke`, { json: call, headers });
       return String(Object(await answer.json()).id);
     };
     const register = async (metadata: JsonObject): Promise<string> =>

@@ -4,6 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { OperationMetadata } from "../../../../src/core/ports/adapter.js";
 import type { McpHost, ToolCall } from "../../../../src/surfaces/mcp/host.js";
 import { serveMcpStdio } from "../../../../src/surfaces/mcp/stdio.js";
+import { linesOf, toolCall } from "../raw.js";
 
 const BIG = 1_200_000;
 /** Large answers are written in pieces of this size. */
@@ -36,7 +37,7 @@ function serveLarge(maxHeldBytes: number) {
     logInternal: () => {},
   };
   const ended = serveMcpStdio(host, { input, output, maxMessageBytes: 1_000_000, maxHeldBytes, onError: () => {} });
-  const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const send = (message: object) => input.write(linesOf(message));
   return { calls, input, output, ended, send };
 }
 
@@ -50,8 +51,7 @@ async function shakeHands({ send, output }: Server): Promise<void> {
   send({ method: "notifications/initialized" });
 }
 
-const read = ({ send }: Server, id: number) =>
-  send({ id, method: "tools/call", params: { name: "file_read", arguments: {} } });
+const read = ({ send }: Server, id: number) => send({ id, ...toolCall("file_read") });
 
 const turns = async (count: number) => {
   for (let n = 0; n < count; n += 1) await turn();
