@@ -138,16 +138,22 @@ async function check(url: string, scenario: string, version: string): Promise<st
   return `${said}${errors}`;
 }
 
+/** Each scenario is a process of its own. */
+const SLOW_MS = 240_000;
 const PASSED = /Passed: ([1-9]\d*)\/\1, 0 failed, 0 warnings/;
 
 describeWhere(
   SUITE.length > 0,
   "conformance of MCP: its suite is given in VENUE_FILES_CONFORMANCE by npm run test:tools",
 )("the official conformance suite", () => {
-  test.each(RUNS)("passes %s", async (_, version, scenarios, way) => {
-    const url = await way();
-    for (const scenario of scenarios) expect(await check(url, scenario, version)).toMatch(PASSED);
-  });
+  test.each(RUNS)(
+    "passes %s",
+    async (_, version, scenarios, way) => {
+      const url = await way();
+      for (const scenario of scenarios) expect(await check(url, scenario, version)).toMatch(PASSED);
+    },
+    SLOW_MS,
+  );
 
   test.each(IN_PART)("passes %s but for what a server of files has not", async (scenario, failing) => {
     const said = await check(await overHttp(), scenario, MODERN);
