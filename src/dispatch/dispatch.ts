@@ -233,7 +233,7 @@ export class Dispatcher {
     const { drives, elsewhere } = this.#parts;
     if (request.isReference === true && elsewhere !== undefined) return elsewhere.refer(call, request);
     const { abilities, changes } = request;
-    const note = call.notePlace(request.root);
+    const note = request.isInside === true ? () => {} : call.notePlace(request.root);
     const meant = meantPath(request, call);
     // Rights in an archive are those on the archive itself.
     const archive = archiveOf(request, meant);
@@ -251,10 +251,8 @@ export class Dispatcher {
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, namesOf(this.#visible(call)));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const access = new CallAccess(call, root, path, request);
-    call.places?.push({
-      request: { ...request, root: rootName, path: path.text, base: undefined, isExact: true },
-      access,
-    });
+    const exact: PlaceRequest = { ...request, root: rootName, path: path.text, base: undefined, isExact: true };
+    if (request.isInside !== true) call.places?.push({ request: exact, access });
     return placedCall(call, {
       ...(archive === undefined
         ? { root: changes || operation.runs ? askingRoot(root, access, call) : root, path, access }

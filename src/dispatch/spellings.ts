@@ -46,7 +46,9 @@ export function spelledCall({ name, on, runs }: AnyOperation, input: Fields, onD
   if (name === "readMany") return { given: { ...given, files: filesByReference(given["files"]) } };
   const placed = byReference(given, isMove);
   if (placed === undefined) {
-    if (ROOTLESS.has(name)) return { given };
+    // Only operations on archives read an asset or bytes in place of a path.
+    const isPathless = on === "places" && (given["asset"] ?? given["bytes"]) !== undefined;
+    if (ROOTLESS.has(name) || isPathless) return { given };
     throw required("root");
   }
   if (name === "read" && isWholeRead(given)) return { given: placed, answer: readAnswer, start: startOf(placed) };

@@ -2,6 +2,8 @@
 
 import type { AnyOperation } from "../core/ports/operation.js";
 import { append } from "./append.js";
+import { extract } from "./archives/extract.js";
+import { listArchive } from "./archives/list.js";
 import { zip } from "./archives/zip.js";
 import { copy } from "./copy.js";
 import { copyOnDrives, moveOnDrives } from "./copying/on-drives.js";
@@ -72,7 +74,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
 export const STREAM_OPERATIONS: readonly AnyOperation[] = [download, upload, exec, touch];
 
 /** The operations of the adapter `archive`. */
-export const ARCHIVE_OPERATIONS: readonly AnyOperation[] = [zip];
+export const ARCHIVE_OPERATIONS: readonly AnyOperation[] = [listArchive, extract, zip];
 
 /** The operations of the adapter `dlfs`: three on whole drives, and those on files. */
 export const DRIVE_OPERATIONS: readonly AnyOperation[] = [

@@ -23,10 +23,11 @@ export function archiveIn({ segments }: RelPath): ArchivePath | undefined {
   if (name === undefined) return undefined;
   const inside = segments.slice(depth + 1);
   const archive = relPath([...segments.slice(0, depth), name]);
-  return { kind: kindOf(name), archive, inside, isNested: inside.some(isArchiveName) };
+  return { kind: archiveKindOf(name), archive, inside, isNested: inside.some(isArchiveName) };
 }
 
-function kindOf(name: string): ArchiveKind {
+/** The kind of an archive by its name; zip, unless that says otherwise. */
+export function archiveKindOf(name: string): ArchiveKind {
   if (/\.tar$/i.test(name)) return "tar";
   return /gz$/i.test(name) ? "tgz" : "zip";
 }

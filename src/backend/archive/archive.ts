@@ -1,5 +1,6 @@
 // The backend of what lies in an archive: a file of another backend, opened anew for each call. Nothing in it can be changed.
 
+import type { ArchiveEntry, ArchiveNode } from "../../core/call/archive.js";
 import type { RelPath } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { isADirectory, notADirectory, notAFile, notFound, type Place } from "../../core/errors/texts.js";
@@ -19,7 +20,7 @@ import type { ArchiveKind } from "../../path/archive-path.js";
 import { isReachableName, isReservedName } from "../../path/grammar.js";
 import { sortByName, startAfter } from "../../path/order.js";
 import { type TreeEntry, walkBelow } from "../tree-walk.js";
-import type { ArchiveDirectory, ArchiveEntry, ArchiveNode } from "./directory.js";
+import type { ArchiveDirectory } from "./directory.js";
 import { toArchiveError } from "./fault.js";
 import type { KeptDirectories } from "./kept.js";
 import type { ArchiveReader } from "./reader.js";

@@ -1,6 +1,6 @@
 // The directory of an archive: its entries as they stand in it, and the tree that their names make.
 
-import type { EntryType } from "../../core/ports/walk.js";
+import type { ArchiveContents, ArchiveEntry, ArchiveNode } from "../../core/call/archive.js";
 import { DRIVE, MAX_PATH_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENTS } from "../../path/grammar.js";
 import { tooLarge } from "./fault.js";
 
@@ -12,39 +12,12 @@ const MAX_NODES = 2 * MAX_ENTRIES;
 /** Memory that an entry takes beside its name. */
 const ENTRY_BYTES = 300;
 
-/** Where the bytes of a file are, and how they are packed. */
-export interface Packed {
-  /** Of the local header in a zip, of the content in a tar. */
-  readonly offset: number;
-  readonly method: "store" | "deflate" | "encrypted" | `${string} is`;
-  /** Absent: the archive has none. */
-  readonly crc32?: number;
+/** A name in the tree, in which others are put. */
+interface Node extends ArchiveNode {
+  readonly children?: Map<string, Node>;
 }
 
-export interface ArchiveEntry {
-  /** Segments joined by `/`. */
-  readonly path: string;
-  readonly type: EntryType;
-  /** Bytes as the archive declares them; 0 unless it is a file. */
-  readonly size: number;
-  readonly compressedSize: number;
-  /** Milliseconds since the epoch. */
-  readonly modified: number;
-  /** Permission bits. */
-  readonly mode?: number | undefined;
-  readonly packed: Packed;
-}
-
-/** A name in the tree. */
-export interface ArchiveNode {
-  readonly name: string;
-  /** Absent: a folder that the archive does not list, but has something in. */
-  readonly entry?: ArchiveEntry | undefined;
-  /** Present if and only if it is a folder. */
-  readonly children?: Map<string, ArchiveNode>;
-}
-
-export class ArchiveDirectory {
+export class ArchiveDirectory implements ArchiveContents {
   readonly entries: ArchiveEntry[] = [];
   /** Number of entries whose names no path has, and the first of these names. */
   leftOut = 0;
@@ -53,7 +26,7 @@ export class ArchiveDirectory {
   duplicate: string | undefined;
   /** Bytes of memory, about. */
   weight = 0;
-  readonly #top: Required<Pick<ArchiveNode, "children">> & ArchiveNode = { name: "", children: new Map() };
+  readonly #top: Required<Pick<Node, "children">> & Node = { name: "", children: new Map() };
   #nodes = 0;
 
   /** @param name as the archive has it @throws ArchiveFault if there are too many */
@@ -75,13 +48,13 @@ export class ArchiveDirectory {
 
   /** @returns `undefined`: there is none */
   find(segments: readonly string[]): ArchiveNode | undefined {
-    let node: ArchiveNode | undefined = this.#top;
+    let node: Node | undefined = this.#top;
     for (const segment of segments) node = node?.children?.get(segment);
     return node;
   }
 
   #place(segments: readonly string[], entry: ArchiveEntry): void {
-    let folder: Map<string, ArchiveNode> = this.#top.children;
+    let folder: Map<string, Node> = this.#top.children;
     for (const segment of segments.slice(0, -1)) folder = this.#folderIn(folder, segment, entry);
     const name = segments.at(-1) ?? "";
     const old = folder.get(name);
@@ -90,16 +63,16 @@ export class ArchiveDirectory {
     this.#put(folder, { name, entry, ...(children && { children }) });
   }
 
-  #folderIn(folder: Map<string, ArchiveNode>, name: string, { path }: ArchiveEntry): Map<string, ArchiveNode> {
+  #folderIn(folder: Map<string, Node>, name: string, { path }: ArchiveEntry): Map<string, Node> {
     const old = folder.get(name);
     if (old?.children !== undefined) return old.children;
     if (old !== undefined) this.duplicate ??= path;
-    const children = new Map<string, ArchiveNode>();
+    const children = new Map<string, Node>();
     this.#put(folder, { name, children });
     return children;
   }
 
-  #put(folder: Map<string, ArchiveNode>, node: ArchiveNode): void {
+  #put(folder: Map<string, Node>, node: Node): void {
     if (++this.#nodes > MAX_NODES) throw tooLarge(`${MAX_NODES} entries and folders`);
     this.weight += ENTRY_BYTES;
     folder.set(node.name, node);

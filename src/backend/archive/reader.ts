@@ -1,8 +1,9 @@
 // Reads archives of all kinds: their directories, and the contents of entries. Loaded when the first archive is looked into.
 
+import type { ArchiveEntry } from "../../core/call/archive.js";
 import type { CallScope } from "../../core/call/scope.js";
 import type { ArchiveKind } from "../../path/archive-path.js";
-import type { ArchiveDirectory, ArchiveEntry } from "./directory.js";
+import type { ArchiveDirectory } from "./directory.js";
 import { type Bytes, Sequence } from "./sequence.js";
 import { gunzip, readTar, tarContent } from "./tar.js";
 import { readZip, zipContent } from "./zip.js";

@@ -3,9 +3,10 @@
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { createTarDecoder, type ParsedTarEntry } from "modern-tar";
+import type { ArchiveEntry } from "../../core/call/archive.js";
 import type { CallScope } from "../../core/call/scope.js";
 import type { EntryType } from "../../core/ports/walk.js";
-import { ArchiveDirectory, type ArchiveEntry, MAX_DIRECTORY_BYTES } from "./directory.js";
+import { ArchiveDirectory, MAX_DIRECTORY_BYTES } from "./directory.js";
 import { damaged, tooLarge, unsupported } from "./fault.js";
 import { type Bytes, piecesOf } from "./sequence.js";
 

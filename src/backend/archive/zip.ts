@@ -3,9 +3,10 @@
 import { pipeline, Readable } from "node:stream";
 import { createInflateRaw, inflateRawSync } from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
+import type { ArchiveEntry, Packed } from "../../core/call/archive.js";
 import type { CallScope } from "../../core/call/scope.js";
 import type { EntryType } from "../../core/ports/walk.js";
-import { ArchiveDirectory, type ArchiveEntry, MAX_DIRECTORY_BYTES, MAX_ENTRIES, type Packed } from "./directory.js";
+import { ArchiveDirectory, MAX_DIRECTORY_BYTES, MAX_ENTRIES } from "./directory.js";
 import { ArchiveFault, damaged, encrypted, tooLarge, unsupported } from "./fault.js";
 import { type Bytes, piecesOf, readExactly } from "./sequence.js";
 

@@ -14,6 +14,8 @@ import type { EntryType, WalkOptions } from "./walk.js";
 export interface At {
   readonly path: RelPath;
   readonly access: Access;
+  /** A place that holds it, which a person is asked about as a whole. Absent: this one is asked about by itself. */
+  readonly whole?: At;
 }
 
 /** A change that is about to be made: its content is staged, and the locks of its places are held. */

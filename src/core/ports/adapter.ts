@@ -12,7 +12,7 @@ import type { AnswerMemory } from "../memory.js";
 import type { ChangeSink } from "./changes/change.js";
 import type { ClientApproval } from "./effect.js";
 import type { ExecRequest, SandboxProcess } from "./sandbox.js";
-import type { Transfer } from "./streams.js";
+import type { ByteSpan, Transfer } from "./streams.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -23,6 +23,8 @@ export interface AssetContent {
   /** Hex SHA-256 that the content must have; checked before the target is touched. */
   readonly sha256?: string;
   readonly contentType?: string | undefined;
+  /** Its bytes from anywhere, and how many it has. Absent: it is read from the start. */
+  readonly stored?: { readonly size: number; read(range: ByteSpan): AsyncIterable<Uint8Array> };
 }
 
 /** Resolves an asset reference, or `sha256:<hex>`, to stored content. `undefined`: no such asset. */

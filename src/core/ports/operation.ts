@@ -1,5 +1,6 @@
 // Port of operations: the roots they work on, what they learn of a call, and how one is declared.
 
+import type { ArchiveOpener } from "../call/archive.js";
 import type { Ability } from "../call/capability.js";
 import type { Limits, ReadBudget } from "../call/limits.js";
 import type { RelPath } from "../call/path.js";
@@ -106,6 +107,7 @@ export interface Call {
   readonly memory: AnswerMemory | undefined;
   readonly resolveAsset: ResolveAsset | undefined;
   readonly storeAsset: StoreAsset | undefined;
+  readonly openArchive: ArchiveOpener;
   /** An operation on drives that changes something calls its `commit` first; backends do so for all others. */
   readonly scope: CallScope;
   readonly versions: VersionCache;
@@ -136,6 +138,8 @@ export interface PlaceRequest {
   readonly guarded?: boolean;
   /** The path was made of names of entries: it is not interpreted. */
   readonly isExact?: true;
+  /** It lies in a place that the call has named, of which the record of the call tells. */
+  readonly isInside?: true;
   /** As `isExact`, and the record of the call tells nothing of the place. */
   readonly isAside?: boolean;
   /** The root is that of a reference, whatever the roots of the operation are. */

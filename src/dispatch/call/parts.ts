@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { type AuditRecord, deniedBy } from "../../audit/record.js";
 import { printResource, type Scheme } from "../../authz/grant.js";
+import { openArchive } from "../../backend/archive/opened.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput, unknownOperation } from "../../core/errors/texts.js";
 import { type Awaitable, isPending } from "../../core/io.js";
@@ -38,6 +39,7 @@ export function callOf({ context, scope, parts }: CallState): Call {
     memory,
     resolveAsset,
     storeAsset,
+    openArchive,
     scope,
     versions,
     tagOf,

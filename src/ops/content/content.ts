@@ -84,7 +84,7 @@ export function bodyOf(input: TextSource, call: PathCall, found?: ContentCall["f
 }
 
 /** The file that a reference names. @returns `undefined`: it names an asset */
-function fileNamed(text: string, call: PathCall): PathCall | undefined {
+export function fileNamed(text: string, call: Pick<PathCall, "at">): PathCall | undefined {
   const found = parseReference(text);
   if (found === undefined || "fault" in found) return undefined;
   return call.at({ root: found.root, path: found.path, abilities: ["crud/read"], changes: false, isReference: true });

@@ -3,8 +3,9 @@
 import { countText, type ReportProgress } from "../../core/call/progress.js";
 import { conflict, isADirectory, notSupportedByRoot } from "../../core/errors/texts.js";
 import { type Expected, etagOf, hasStamp, isExpected, namesStamp } from "../../core/etag.js";
-import type { Copied, PlaceOptions } from "../../core/ports/backend.js";
+import type { Copied, CopyOptions, PlaceOptions } from "../../core/ports/backend.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
+import type { PathCall } from "../../core/ports/operation.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import type { TwoPlaces } from "./two-places.js";
 
@@ -42,10 +43,15 @@ export async function copyTree(
   };
   const origin = { root: from.root.name, path: access.realPath ?? from.path.segments };
   const how = { hash: expectedFrom !== undefined, verify: isWhole, approve, from: origin };
-  const { report } = access.scope;
+  return placeTree(to, source, { ...options, ...how });
+}
+
+/** Puts a tree in place, and tells of its progress. @throws as a backend does */
+export async function placeTree(to: PathCall, source: TreeSource, options: CopyOptions): Promise<Copied> {
+  const { report } = to.access.scope;
   const watched = report === undefined ? source : watchedSource(source, report);
   const counted = to.root.countSource?.(watched, to) ?? watched;
-  return to.root.backend.place(to.path, counted, { ...options, ...how }, to.access);
+  return to.root.backend.place(to.path, counted, options, to.access);
 }
 
 // Reports the progress of a copy while its source is read.

@@ -5,7 +5,7 @@ import type { Caller } from "../../core/call/caller.js";
 import type { Page, Paged } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";
 import type { AssetContent, JsonObject, ResolveAsset } from "../../core/ports/adapter.js";
-import { AssetError, type Assets, type OwnAsset, type StoredContent } from "../../core/ports/asset.js";
+import { AssetError, type Assets, type ByteRange, type OwnAsset, type StoredContent } from "../../core/ports/asset.js";
 import type { Log } from "../../core/ports/log.js";
 import { Turns } from "../../core/turns.js";
 import { errnoOf } from "../../jail/sys.js";
@@ -154,9 +154,10 @@ export class VenueAssets implements Assets {
     const json = id === undefined ? undefined : this.#registry.json(id);
     if (json === undefined && hash === undefined) return undefined;
     const { sha256 = hash, contentType } = (json && contentOf(readMetadata(json))) ?? {};
-    if (sha256 === undefined || this.#store.size(sha256) === undefined)
-      return hash === undefined ? { content: null } : undefined;
-    return { content: stopOnAbort(this.#store.open(sha256), signal), sha256, contentType };
+    const size = sha256 === undefined ? undefined : this.#store.size(sha256);
+    if (sha256 === undefined || size === undefined) return hash === undefined ? { content: null } : undefined;
+    const read = (range: ByteRange) => this.#store.open(sha256, range);
+    return { content: stopOnAbort(this.#store.open(sha256), signal), sha256, contentType, stored: { size, read } };
   };
 
   close(): Promise<void> {

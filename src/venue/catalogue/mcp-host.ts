@@ -189,7 +189,7 @@ function makeOffer(parts: McpParts): Offer {
     advertised: (tool) => {
       if (UNLISTED.has(tool.name)) return undefined;
       if (Object.hasOwn(profiles, adapterOf(tool))) return tool;
-      const isBrief = adapterOf(tool) === parts.files.name;
+      const isBrief = [parts.files.name, "archive"].includes(adapterOf(tool));
       return advertisedTool(tool, { isBrief, hasOnlyRoot: onlyRoot(parts, tool) !== undefined });
     },
     maxWaitMs: file.limits.timeoutMs < jobs.maxWaitMs && areOurs ? undefined : jobs.maxWaitMs,

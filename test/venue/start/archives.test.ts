@@ -53,7 +53,7 @@ async function contentOf(asset: unknown): Promise<Buffer> {
 
 test("tools for archives are offered where the configuration names them, in 230 tokens", async () => {
   const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(["archive_zip"]);
+  expect(tools.map(({ name }) => name)).toEqual(["archive_list", "archive_extract", "archive_zip"]);
   expect(
     encode(JSON.stringify(tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))))
       .length,

@@ -10,6 +10,7 @@ import { below, CREATE, entryPath, type Pinned, release } from "../../../jail/ha
 import { flushDirectories } from "../../../jail/staging/flush.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { setTime, setTimeOfOpen } from "../../../jail/times.js";
 import { Descent } from "../../../jail/walk/descent.js";
 import { isReachableName, isReservedName } from "../../../path/grammar.js";
 import { refusalOf } from "../../path-policy.js";
@@ -33,14 +34,16 @@ export class Copying {
   /** For a directory: the top of the copy, and the descent to the directory being filled. */
   #top: Pinned | undefined;
   #descent: Descent | undefined;
-  /** Modes of the top and of each directory down to the deepest. */
-  readonly #modes: (number | undefined)[] = [];
+  /** The top and each directory down to the deepest. */
+  readonly #open: SourceEntry[] = [];
+  readonly #keepsTimes: boolean;
   #begun: Begun | undefined;
   readonly #content: ContentCopy;
   readonly #held: Held[] = [];
 
   constructor(change: Change, options: CopyOptions) {
     this.#change = change;
+    this.#keepsTimes = options.keepsTimes === true;
     this.#content = new ContentCopy(change, options);
   }
 
@@ -110,7 +113,7 @@ export class Copying {
     this.#top = directory;
     const descent = new Descent(this.#change.jail.handles, directory);
     this.#descent = descent;
-    this.#modes.push(top.mode);
+    this.#open.push(top);
     for (let entry = yield* wait(source.next()); entry !== undefined; entry = yield* wait(source.next())) {
       this.#change.access.scope.checkpoint();
       yield* this.#closeTo(descent, entry.below.length);
@@ -128,7 +131,7 @@ export class Copying {
     this.#begun = undefined;
     if (this.#top === undefined) return;
     yield* giveDirectoryToOwner(this.#change.jail, this.#top);
-    const [mode] = this.#modes;
+    const { mode } = this.#open[0] ?? {};
     if (mode !== undefined) yield* quietly(this.#change.jail.sys.chmod(this.#top.path, mode));
   }
 
@@ -179,20 +182,22 @@ export class Copying {
     const directory = yield* jail.handles.enter(parent, entry.raw ?? name);
     if (typeof directory === "string") throw ioError(access.place, "ESTALE");
     descent.push(directory, entry.raw ?? name);
-    this.#modes.push(entry.mode);
+    this.#open.push(entry);
   }
 
   /** Finishes the directories below a depth, which will not be changed again. */
   *#closeTo(descent: Descent, depth: number): Io<void> {
     const { jail, access } = this.#change;
     const change = this.#change;
-    while (this.#modes.length > depth) {
+    const keepsTimes = this.#keepsTimes;
+    while (this.#open.length > depth) {
       yield* access.scope.breathe();
-      const mode = this.#modes.pop();
+      const { mode, modified } = this.#open.pop() ?? {};
       const left = yield* descent.leave(function* (directory) {
         if (change.rules.durable) yield* flushDirectories(jail, [directory]);
         yield* giveDirectoryToOwner(jail, directory);
         if (mode !== undefined) yield* jail.sys.chmod(directory.path, mode);
+        if (keepsTimes && modified !== undefined) yield* setTime(jail.sys, directory.path, modified);
       });
       if (left !== 1) throw ioError(access.place, "ESTALE");
     }
@@ -212,6 +217,7 @@ export class Copying {
       const sha256 = yield* this.#content.copy(file, { fd, path, later });
       yield* isInside ? giveToOwner(jail, fd) : inheritRights(this.#change, fd);
       if (entry.mode !== undefined) yield* jail.sys.fchmod(fd, entry.mode);
+      if (this.#keepsTimes && entry.modified !== undefined) yield* setTimeOfOpen(jail.sys, fd, entry.modified);
       if (rules.durable) yield* jail.sys.fsync(fd);
       return sha256;
     } finally {

@@ -43,11 +43,12 @@ export interface Advertising {
  */
 export function advertisedTool(tool: OperationMetadata, { isBrief, hasOnlyRoot }: Advertising): OperationMetadata {
   const { type: _, ...schema } = tool.input;
-  const fields = { ...objectOf(schema["properties"]), ...tool.renderFields };
+  const all = Object.entries({ ...objectOf(schema["properties"]), ...tool.renderFields });
+  const fields = Object.fromEntries(all.filter(([name]) => !(isBrief && FOR_PROGRAMS.has(`${tool.name} ${name}`))));
   const full = advertised({ ...schema, type: "object", properties: fields }, isBrief);
-  const { required: all = [], ...input } = full;
+  const { required: own = [], ...input } = full;
   const named = isBrief ? fieldsNamed(tool, fields) : [];
-  const required = [...new Set([...named, ...(all as readonly string[])])].filter(
+  const required = [...new Set([...named, ...(own as readonly string[])])].filter(
     (name) => !hasOnlyRoot || name !== "root",
   );
   return {
@@ -95,7 +96,7 @@ function advertisedFields(fields: JsonObject, isBrief: boolean): JsonObject {
 
 /**
  * Fields for programs, not for models: these look before they repeat a change, see the differences in place of counting, and
- * have no assets. Calls take them all the same.
+ * have no assets. Calls take them all the same. Those of one tool stand behind its name.
  */
 const FOR_PROGRAMS: ReadonlySet<string> = new Set([
   "operationId",
@@ -105,6 +106,9 @@ const FOR_PROGRAMS: ReadonlySet<string> = new Set([
   "contentRef",
   "from",
   "maxFileBytes",
+  ...["list bytes", "extract bytes", "zip path", "zip name", "zip destRoot", "zip ifNoneMatch"].map(
+    (field) => `archive:${field}`,
+  ),
 ]);
 
 const visibleFields = (fields: JsonObject, isBrief: boolean) =>

@@ -1,0 +1,152 @@
+// What unpacking an archive would make: all of it is looked through before anything is written.
+
+import type { ArchiveEntry, ArchiveNode, OpenArchive } from "../../core/call/archive.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText, type Place, at as placeAt } from "../../core/errors/texts.js";
+import type { PathCall } from "../../core/ports/operation.js";
+import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
+import { foldName, isReachableName, isReservedName, parsePath } from "../../path/grammar.js";
+import { Tally } from "./limits.js";
+
+const [PLAIN, EXECUTABLE] = [0o644, 0o755];
+const OWNER_MAY_RUN = 0o100;
+const MS_PER_ENTRY = 1;
+const BYTES_PER_MS = 20_000;
+
+/** A file or directory that an archive becomes. */
+export interface PlannedEntry {
+  /** Names from the top of the archive. */
+  readonly below: readonly string[];
+  /** Absent: a directory that the archive does not list. */
+  readonly entry: ArchiveEntry | undefined;
+  readonly isFile: boolean;
+  /** A directory with nothing in it. */
+  readonly isEmpty: boolean;
+  readonly mode: number;
+}
+
+interface Hidden {
+  readonly symlinks?: number;
+  readonly special?: number;
+}
+
+export class ExtractPlan {
+  /** Depth first, directories before what is in them, in the order of the archive. */
+  readonly entries: PlannedEntry[] = [];
+  readonly #archive: OpenArchive;
+  readonly #place: Place;
+  readonly #to: PathCall;
+  readonly #tally: Tally;
+  readonly #left = { symlinks: 0, special: 0 };
+  readonly #folded = new Set<string>();
+
+  /**
+   * @param place of the archive
+   * @throws PATH_ESCAPES_ROOT, BAD_FORMAT, TOO_LARGE
+   */
+  constructor(archive: OpenArchive, place: Place, to: PathCall) {
+    this.#archive = archive;
+    this.#place = place;
+    this.#to = to;
+    this.#tally = new Tally(place);
+    const { firstLeftOut, duplicate } = archive.contents;
+    if (firstLeftOut !== undefined) throw this.#escapes(firstLeftOut);
+    if (duplicate !== undefined) throw this.#twice(duplicate);
+    this.#add(archive.contents.find([])?.children ?? new Map(), []);
+  }
+
+  get files(): readonly PlannedEntry[] {
+    return this.entries.filter(({ isFile }) => isFile);
+  }
+
+  get bytes(): number {
+    return this.#tally.bytes;
+  }
+
+  /** Milliseconds that it may take beyond the time of any call. */
+  get extraMs(): number {
+    return this.#tally.entries * MS_PER_ENTRY + this.#tally.bytes / BYTES_PER_MS;
+  }
+
+  get hidden(): { readonly hidden?: Hidden } {
+    const counted = Object.entries(this.#left).filter(([, count]) => count > 0);
+    return counted.length === 0 ? {} : { hidden: Object.fromEntries(counted) };
+  }
+
+  /** All of it as the source of a copy. */
+  tree(): TreeSource {
+    const archive = this.#archive;
+    let next = 0;
+    const open = (): never => {
+      throw new TypeError("A directory of an archive is not opened");
+    };
+    return {
+      top: { type: "directory", below: [], mode: EXECUTABLE, open },
+      next: () => {
+        const planned = this.entries[next++];
+        if (planned === undefined) return undefined;
+        const { below, entry, isFile, mode } = planned;
+        const found: SourceEntry = {
+          ...{ type: isFile ? "file" : "directory", below, mode },
+          open: isFile && entry !== undefined ? () => archive.open(entry) : open,
+        };
+        return entry === undefined ? found : { ...found, modified: entry.modified };
+      },
+      left: { symlinks: 0, policy: 0, unreadable: 0 },
+      isUnchanged: () => true,
+      close() {},
+    };
+  }
+
+  #add(children: ReadonlyMap<string, ArchiveNode>, above: readonly string[]): void {
+    for (const { name, entry, children: inside } of children.values()) {
+      const below = [...above, name];
+      this.#check(below, entry);
+      if (inside === undefined && entry?.type !== "file") {
+        this.#left[entry?.type === "symlink" ? "symlinks" : "special"] += 1;
+        continue;
+      }
+      this.#tally.add(entry?.size ?? 0);
+      const isFile = inside === undefined;
+      const mode = isFile && ((entry?.mode ?? 0) & OWNER_MAY_RUN) === 0 ? PLAIN : EXECUTABLE;
+      this.entries.push({ below, entry, isFile, isEmpty: inside?.size === 0, mode });
+      if (inside !== undefined) this.#add(inside, below);
+    }
+  }
+
+  #check(below: readonly string[], entry: ArchiveEntry | undefined): void {
+    const { path, root } = this.#to;
+    const text = [...path.segments, ...below].join("/");
+    const name = below.at(-1) ?? "";
+    const folds = root.backend.foldsCase === true;
+    try {
+      parsePath(root.name, text);
+    } catch {
+      throw this.#escapes(below.join("/"));
+    }
+    if (!isReachableName(name, false) || isReservedName(name, folds)) throw this.#escapes(below.join("/"));
+    if (entry?.packed.method === "encrypted")
+      throw this.#unusable("encrypted", `an entry is encrypted: ${shown(below.join("/"))}`);
+    if (!folds) return;
+    const folded = foldName(text);
+    if (this.#folded.has(folded)) throw this.#twice(below.join("/"));
+    this.#folded.add(folded);
+  }
+
+  #escapes(entry: string): FileAdapterError {
+    const told = `Cannot extract: the archive has an entry that no path may have: ${shown(entry)}. Nothing was written`;
+    return adapterError("PATH_ESCAPES_ROOT", told, { ...placeAt(this.#place), entry });
+  }
+
+  #twice(entry: string): FileAdapterError {
+    return this.#unusable("duplicate", `several entries have one path: ${shown(entry)}`);
+  }
+
+  #unusable(reason: string, told: string): FileAdapterError {
+    const data = { ...placeAt(this.#place), reason };
+    return adapterError("BAD_FORMAT", `Cannot extract: ${told}. Nothing was written`, data);
+  }
+}
+
+const MAX_SHOWN = 200;
+const shown = (name: string): string => `"${escapeText(name.slice(0, MAX_SHOWN))}"`;
