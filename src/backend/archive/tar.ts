@@ -8,7 +8,7 @@ import type { CallScope } from "../../core/call/scope.js";
 import type { EntryType } from "../../core/ports/walk.js";
 import { ArchiveDirectory, MAX_DIRECTORY_BYTES } from "./directory.js";
 import { damaged, tooLarge, unsupported } from "./fault.js";
-import { type Bytes, piecesOf } from "./sequence.js";
+import { type Bytes, piecesOf, readExactly } from "./sequence.js";
 
 /** Most bytes of a tar, unpacked, and the time that reading its directory may take. */
 const MAX_TAR_BYTES = 268_435_456;
@@ -39,37 +39,55 @@ export async function readTar(unpacked: Bytes, scope: CallScope): Promise<Archiv
 
 async function readHeaders(unpacked: Bytes, headers: HeaderReader, scope: CallScope): Promise<ArchiveDirectory> {
   const directory = new ArchiveDirectory();
+  const isUnpacking = !Number.isFinite(unpacked.size);
   const late = performance.now() + MAX_MS;
-  let named = 0;
-  let zeros = 0;
-  for (let at = 0; zeros < 2; ) {
+  const requireTime = () => {
     scope.checkpoint();
     if (performance.now() > late) throw tooLarge(`can be read in ${MAX_MS / 1000} s`);
-    const block = await unpacked.read(at, BLOCK);
-    if (block.length < BLOCK) throw damaged("it is cut off");
+  };
+  let at = 0;
+  let named = 0;
+  for (let zeros = 0; zeros < 2; ) {
+    requireTime();
+    const block = await readExactly(unpacked, at, BLOCK);
     at += BLOCK;
     named += BLOCK;
     if (named > MAX_DIRECTORY_BYTES) throw tooLarge(`${MAX_DIRECTORY_BYTES} bytes of headers`);
     zeros = block.equals(ZEROS.subarray(0, BLOCK)) ? zeros + 1 : 0;
     const found = await headers.take(block);
     if (found === undefined) continue;
-    const { name, type, size, mtime, mode, pax } = found.header;
-    const isPlain =
-      FILE_FLAGS.has(block[TYPE_AT] ?? 0) && !Object.keys(pax ?? {}).some((key) => key.startsWith("GNU.sparse."));
-    const modified = mtime?.getTime() ?? 0;
-    directory.add(name, {
-      ...{ type: TYPES[type ?? "file"] ?? "other", size: type === "file" ? size : 0, compressedSize: size },
-      modified: Number.isFinite(modified) ? Math.round(modified) : 0,
-      mode: (mode ?? 0) & 0o777,
-      packed: { offset: at, method: type !== "file" || isPlain ? "store" : "this kind of file is" },
-    });
-    const padded = Math.ceil(size / BLOCK) * BLOCK;
-    if (at + padded > MAX_TAR_BYTES) throw tooLarge(`${MAX_TAR_BYTES} bytes`);
-    if (at + padded > unpacked.size) throw damaged("an entry goes beyond its end");
-    await headers.pass(padded);
-    at += padded;
+    const { header } = found;
+    directory.add(header.name, factsOf(header, block[TYPE_AT], at));
+    const end = at + Math.ceil(header.size / BLOCK) * BLOCK;
+    if (end > MAX_TAR_BYTES) throw tooLarge(`${MAX_TAR_BYTES} bytes`);
+    if (end > unpacked.size) throw damaged("an entry goes beyond its end");
+    for (; at < end; at = Math.min(end, at + ZEROS.length)) {
+      requireTime();
+      await headers.pass(Math.min(ZEROS.length, end - at));
+      if (isUnpacking) await unpacked.read(at, 1);
+    }
+  }
+  // The sum of all that is unpacked stands at its end.
+  for (let rest = isUnpacking ? 1 : 0; rest > 0; at += rest) {
+    requireTime();
+    rest = (await unpacked.read(at, CHUNK_BYTES)).length;
   }
   return directory;
+}
+
+function factsOf(
+  { type = "file", size, mtime, mode = 0, pax = {} }: ParsedTarEntry["header"],
+  flag = 0,
+  offset: number,
+): Omit<ArchiveEntry, "path"> {
+  const isSparse = !FILE_FLAGS.has(flag) || Object.keys(pax).some((key) => key.startsWith("GNU.sparse."));
+  const modified = mtime?.getTime() ?? 0;
+  return {
+    ...{ type: TYPES[type] ?? "other", size: type === "file" ? size : 0, compressedSize: size },
+    modified: Number.isFinite(modified) ? Math.round(modified) : 0,
+    mode: mode & 0o777,
+    packed: { offset, method: type === "file" && isSparse ? "this kind of file is" : "store" },
+  };
 }
 
 /** Gives the decoder one block at a time, so that it is known where each entry begins. */

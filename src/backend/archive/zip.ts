@@ -1,5 +1,6 @@
 // Zip archives: their directory, read by yauzl, and the contents of entries.
 
+import { isUtf8 } from "node:buffer";
 import { pipeline, Readable } from "node:stream";
 import { createInflateRaw, inflateRawSync } from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
@@ -16,6 +17,7 @@ const PIECE_BYTES = 262_144;
 const STEPS_BETWEEN = 64;
 const CENTRAL_HEADER = 0x02014b50;
 const LOCAL_HEADER = 0x04034b50;
+const UTF8_NAME = 0x800;
 const LOCAL_HEADER_BYTES = 30;
 /** Content up to this size is inflated in place: less than a millisecond. */
 const AT_ONCE_BYTES = 131_072;
@@ -72,8 +74,7 @@ export async function readZip(file: Bytes, scope: CallScope): Promise<ArchiveDir
     let steps = 0;
     for await (const entry of zip.eachEntry()) {
       if (++steps % STEPS_BETWEEN === 0) await scope.pause();
-      const { generalPurposeBitFlag, fileNameRaw, extraFields } = entry;
-      const name = getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
+      const name = nameOf(entry);
       directory.add(name, factsOf(entry, name));
     }
     await refuseMore(file, Number(zip.readEntryCursor));
@@ -90,6 +91,12 @@ const isOwn = (error: unknown): boolean => error instanceof ArchiveFault || (err
 async function refuseMore(file: Bytes, end: number): Promise<void> {
   const next = await file.read(end, 4);
   if (next.length === 4 && next.readUInt32LE(0) === CENTRAL_HEADER) throw damaged("it has more entries than it counts");
+}
+
+/** Writers on Unix often leave out the flag for names in UTF-8, which no other encoding is likely to look like. */
+function nameOf({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): string {
+  const flags = isUtf8(fileNameRaw) ? generalPurposeBitFlag | UTF8_NAME : generalPurposeBitFlag;
+  return getFileNameLowLevel(flags, fileNameRaw, extraFields, false);
 }
 
 function factsOf(entry: Entry, name: string): Omit<ArchiveEntry, "path"> {
