@@ -47,6 +47,9 @@ interface Opened {
   readonly file: OpenFile;
 }
 
+/** Loaded when the first archive is looked into. */
+let Reader: typeof ArchiveReader | undefined;
+
 const READ_ONLY = { readOnly: true } as const;
 
 export class ArchiveBackend implements Backend {
@@ -171,8 +174,8 @@ export class ArchiveBackend implements Backend {
     try {
       // A call that has already been answered would never close it.
       scope.checkpoint();
-      const { ArchiveReader } = await import("./reader.js");
-      const reader = new ArchiveReader(kind, file, scope);
+      Reader ??= (await import("./reader.js")).ArchiveReader;
+      const reader = new Reader(kind, file, scope);
       const known = file.stamp === undefined ? undefined : `${key}/${kind}/${file.stamp}`;
       let directory = known === undefined ? undefined : kept.get(known);
       if (directory === undefined) {

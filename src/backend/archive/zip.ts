@@ -19,6 +19,10 @@ const CENTRAL_HEADER = 0x02014b50;
 const LOCAL_HEADER = 0x04034b50;
 const UTF8_NAME = 0x800;
 const LOCAL_HEADER_BYTES = 30;
+/** Bytes that writers put behind the name of an entry. */
+const EXTRA_BYTES = 64;
+const LEAST_CHUNK_BYTES = 64;
+const NOTHING = Buffer.alloc(0);
 /** Content up to this size is inflated in place: less than a millisecond. */
 const AT_ONCE_BYTES = 131_072;
 const CHUNK_BYTES = 65_536;
@@ -124,26 +128,32 @@ export async function* zipContent(file: Bytes, entry: ArchiveEntry, from: number
   const { method, offset } = packed;
   if (method === "encrypted") throw encrypted();
   if (method !== "store" && method !== "deflate") throw unsupported(method);
-  const header = await readExactly(file, offset, LOCAL_HEADER_BYTES);
-  if (header.readUInt32LE(0) !== LOCAL_HEADER) throw damaged("an entry is not where its directory says");
-  const start = offset + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28);
+  const guessed = LOCAL_HEADER_BYTES + Buffer.byteLength(entry.path) + EXTRA_BYTES + compressedSize;
+  // Most often all of a small entry is in the first read.
+  const first = offset > file.size ? NOTHING : await file.read(offset, Math.min(guessed, AT_ONCE_BYTES));
+  if (first.length < LOCAL_HEADER_BYTES || first.readUInt32LE(0) !== LOCAL_HEADER)
+    throw damaged("an entry is not where its directory says");
+  const head = LOCAL_HEADER_BYTES + first.readUInt16LE(26) + first.readUInt16LE(28);
+  const start = offset + head;
   if (method === "store") {
     if (size !== compressedSize) throw damaged("an entry has two sizes");
     yield* piecesOf(file, start + from, start + size);
     return;
   }
   if (compressedSize === 0) return;
-  if (Math.max(size, compressedSize) <= AT_ONCE_BYTES) {
-    const packedBytes = await readExactly(file, start, compressedSize);
-    yield inflated(() => inflateRawSync(packedBytes, { maxOutputLength: size + 1 }));
+  if (Math.max(size, compressedSize) > AT_ONCE_BYTES) {
+    yield* inflate(piecesOf(file, start, start + compressedSize));
     return;
   }
-  yield* inflate(piecesOf(file, start, start + compressedSize));
+  const isWhole = head + compressedSize <= first.length;
+  const bytes = isWhole ? first.subarray(head, head + compressedSize) : await readExactly(file, start, compressedSize);
+  yield inflateNow(bytes, size);
 }
 
-function inflated(work: () => Buffer): Buffer {
+/** @param size that is expected: more is a fault */
+function inflateNow(bytes: Buffer, size: number): Buffer {
   try {
-    return work();
+    return inflateRawSync(bytes, { maxOutputLength: size + 1, chunkSize: Math.max(LEAST_CHUNK_BYTES, size + 1) });
   } catch {
     throw damaged("the content of an entry cannot be unpacked");
   }

@@ -19,8 +19,9 @@ export function archiveOf({ isReal, isExact, changes }: PlaceRequest, path: RelP
 }
 
 /** @throws NOT_SUPPORTED for every operation that does not look in archives, and for archives in archives, whatever is there */
-export function requireLook(archive: ArchivePath, { root, path, changes }: PlaceRequest, call: CallState): void {
+export function requireLook(archive: ArchivePath, { root, changes }: PlaceRequest, call: CallState): void {
   const { context, operation } = call;
+  const { text: path } = insideOf(archive, archive.archive);
   if (operation.looksInArchives !== true || changes || context.surface === "webdav") {
     throw refusal({ root, path }, operation);
   }
