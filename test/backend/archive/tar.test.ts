@@ -31,7 +31,7 @@ const tar = (...args: string[]): Buffer => {
 
 type Header = Parameters<ReturnType<typeof createTarPacker>["controller"]["add"]>[0];
 
-async function tarOf(entries: readonly (Header & { readonly content?: string })[]): Promise<Buffer> {
+async function tarOf(entries: readonly (Omit<Header, "size"> & { readonly content?: string })[]): Promise<Buffer> {
   const { readable, controller } = createTarPacker();
   const parts: Uint8Array[] = [];
   const reading = (async () => {
