@@ -7,7 +7,7 @@ import Sequencer from "@jest/test-sequencer";
 const LONG = [
   ...[
     "backend/drive/drive",
-    "backend/host/group/killed",
+    "backend/host/group/groups",
     "backend/host/host",
     "cli/backup/killed",
     "cli/drives/drive-s3",
@@ -23,7 +23,7 @@ const LONG = [
     "jail/races/compare-and-set",
     "jail/walk/deep-trees",
     "journal/faults",
-    "ops/undoing/undo-surfaces",
+    "ops/undoing/undo-properties",
     "ops/watch",
     "parity/parity",
   ],

@@ -1,9 +1,12 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { parseGrant } from "../../src/authz/grant.js";
 import { parseConfig, parseFileConfig } from "../../src/config/load.js";
-import type { FileConfigInput, RootConfigInput } from "../../src/config/types.js";
-import { fileProblems, venueProblems } from "./problems.js";
+import { checkListener, isLoopbackHost, isLoopbackListener } from "../../src/config/loopback.js";
+import type { FileConfigInput, RootConfigInput, VenueConfigInput } from "../../src/config/types.js";
+import { DEFAULT_SHELL } from "../../src/core/ports/sandbox.js";
+import { at, configProblems, fileProblems, venueProblems } from "./problems.js";
 
 const parse = (value: FileConfigInput) => parseFileConfig(value, { baseDir: "/base" });
 const rootOf = (root: string | RootConfigInput) => Object.values(parse({ roots: { docs: root } }).roots)[0];
@@ -298,5 +301,242 @@ describe("the file adapter's part alone", () => {
     [{ port: 5 }, "Unknown config key 'port'"],
   ])("has key paths that start there: %j", (value, message) => {
     expect(fileProblems(value)).toEqual([message]);
+  });
+});
+
+/** Where a list of capabilities can stand: a config with one there, and its key path. */
+const PLACES: readonly [string, (...entries: unknown[]) => object][] = [
+  ["auth.public.caps", (...caps) => ({ auth: { public: { caps } } })],
+  ["auth.grants", (...caps) => ({ auth: { grants: caps.map(withDid) } })],
+  [
+    "auth.issuers[0].map[0].caps",
+    (...caps) => ({ auth: { issuers: [{ issuer: "https://i.example", map: [{ when: {}, caps }] }] } }),
+  ],
+  ["auth.tokens[0].caps", (...caps) => ({ auth: { tokens: [{ name: "ci", token: { env: "CI" }, caps }] } })],
+];
+
+function withDid(entry: unknown): unknown {
+  return typeof entry === "object" ? { did: "did:key:z6Mkx", ...entry } : entry;
+}
+
+describe.each(PLACES)("a capability in %s", (keyPath, configWith) => {
+  test.each([
+    [5, `'${keyPath}[0]' must be an object, not 5`],
+    [{ with: "file://" }, `'${keyPath}[0].can' is missing: expected a string`],
+    [{ with: null, can: "crud" }, `'${keyPath}[0].with' must be a string, not null`],
+    [{ with: "file://", can: "crud", nb: {} }, `Unknown config key '${keyPath}[0].nb'`],
+  ])("has to be {with, can}: %j", (entry, message) => {
+    expect(venueProblems(configWith(entry))).toEqual([message]);
+    // What is said about its form is enough.
+    const isGrant = (value: unknown) => typeof value === "object" && value !== null;
+    expect(venueProblems(configWith(entry), { isGrant })).toEqual([message]);
+  });
+
+  test("with several faults has all of them reported", () => {
+    expect(venueProblems(configWith({ nb: {}, colour: "red" }))).toEqual([
+      `Unknown config key '${keyPath}[0].nb'`,
+      `Unknown config key '${keyPath}[0].colour'`,
+      expect.stringMatching(/\.with' is missing: expected a string\. '[^']+' means: A (?:resource|capability)/),
+      `'${keyPath}[0].can' is missing: expected a string`,
+    ]);
+  });
+
+  test("with a misspelt key has only the other one reported as missing", () => {
+    expect(venueProblems(configWith({ cann: "crud" }))).toEqual([
+      `Unknown config key '${keyPath}[0].cann' - did you mean 'can'?`,
+      `'${keyPath}[0].with' is missing: expected a string`,
+    ]);
+  });
+
+  test("has to grant something, as the given parser sees it", () => {
+    const value = configWith({ with: "file://docs", can: "crud" }, { with: "docs", can: "crud" });
+    const isGrant = (capability: unknown) => parseGrant(capability) !== undefined;
+    const message = (place: string) =>
+      `'${place}' grants nothing: expected 'with' to be a resource such as "file://docs/" and 'can' an ability such as "crud/read"`;
+    expect(venueProblems(value, { isGrant })).toEqual([message(`${keyPath}[1]`)]);
+    expect(configProblems({ venues: [value] }, { isGrant })).toEqual([message(`venues[0].${keyPath}[1]`)]);
+    expect(venueProblems(value)).toEqual([]);
+  });
+});
+
+const LOOPBACK = ["localhost", "LOCALHOST", "127.0.0.1", "127.0.0.0", "127.255.255.255", "127.9.87.6", "::1", "[::1]"];
+const OTHER = [
+  ...["0.0.0.0", "::", "[::]", "192.168.0.1", "128.0.0.1", "27.0.0.1", "example.com", "localhost.example.com"],
+  ...["127.0.0.1.example.com", "127.0.0.256", "127.0.0", "127.1", "127.0.0.01", "127.0.0.1 ", "", "::11", "[::1"],
+];
+
+describe("a loopback address", () => {
+  test.each(LOOPBACK)("is %s", (hostname) => expect(isLoopbackHost(hostname)).toBe(true));
+  test.each(OTHER)("is not %j", (hostname) => expect(isLoopbackHost(hostname)).toBe(false));
+});
+
+describe("a loopback listener", () => {
+  const isLoopback = (value: VenueConfigInput) => isLoopbackListener(parseConfig(value, { baseDir: "/base" }));
+  const socket = { listen: { socket: "s" } };
+  const bases = ["http://localhost", "https://LOCALHOST:8443/base", "http://127.1.2.3:8080", "http://[::1]/"];
+
+  test.each<VenueConfigInput>([
+    {},
+    socket,
+    { hostname: "127.0.0.2" },
+    ...bases.flatMap((baseUrl) => [{ baseUrl }, { ...socket, baseUrl }]),
+  ])("is %j", (value) => expect(isLoopback(value)).toBe(true));
+
+  test("is one on a socket, whatever the host name", () => {
+    expect(isLoopbackListener({ hostname: "0.0.0.0", listen: { socket: "/s" }, trustProxy: false })).toBe(true);
+  });
+
+  const outside = ["http://files.example.com", "https://localhost.example.com", "http://192.168.0.1", "http://[::2]"];
+  test.each<VenueConfigInput>([
+    { hostname: "0.0.0.0" },
+    { hostname: "::" },
+    { trustProxy: true },
+    { ...socket, trustProxy: true },
+    { hostname: "0.0.0.0", baseUrl: "http://localhost" },
+    { trustProxy: true, baseUrl: "http://localhost" },
+    ...outside.flatMap((baseUrl) => [{ baseUrl }, { ...socket, baseUrl }]),
+  ])("is not %j", (value) => expect(isLoopback(value)).toBe(false));
+});
+
+describe("a venue that listens", () => {
+  const check = (value: VenueConfigInput) => checkListener(parseConfig(value, { baseDir: "/base" }));
+
+  test.each(["localhost", "127.0.0.2", "::1"])("on %s needs no word on public access", (hostname) => {
+    expect(check({ hostname })).toBeUndefined();
+  });
+
+  test.each(["0.0.0.0", "example.com"])("on %s is refused without one", (hostname) => {
+    expect(check({ hostname, auth: { public: { caps: [] } } })).toBe(
+      `Refusing to start: '${hostname}' is not a loopback address. Set auth.public.enabled to true or false explicitly.`,
+    );
+  });
+
+  test.each<VenueConfigInput>([
+    { trustProxy: true },
+    { baseUrl: "https://files.example.com" },
+    { baseUrl: "https://localhost.example.com" },
+    { listen: { socket: "s" }, trustProxy: true },
+    { listen: { socket: "s" }, baseUrl: "https://files.example.com" },
+    { hostname: "0.0.0.0", trustProxy: true },
+  ])("on %j is refused without one, since it is behind a proxy", (value) => {
+    expect(check(value)).toBe(
+      "Refusing to start: this venue is reachable from outside. Set auth.public.enabled to true or false explicitly.",
+    );
+  });
+
+  test("is refused in one line that shows what cannot be seen", () => {
+    expect(check({ hostname: "a\u001b[2J" })).toMatch(
+      /^Refusing to start: 'a\\u\{1b\}\[2J' is not a loopback address\. /,
+    );
+  });
+
+  const issuers = [{ issuer: "https://sso.example.com", map: [{ when: {}, caps: [] }] }];
+  const auth = { public: { enabled: false }, issuers };
+  test.each<VenueConfigInput>([{ hostname: "0.0.0.0" }, { baseUrl: "http://files.example.com" }])(
+    "on %j is refused with issuers: a token would be for an address that anybody on the way can take",
+    (value) => {
+      expect(check({ ...value, auth })).toBe(
+        "Refusing to start: auth.issuers needs a baseUrl by https:// (or a loopback one), since tokens are for that address.",
+      );
+      expect(check({ ...value, auth: { public: { enabled: false } } })).toBeUndefined();
+    },
+  );
+  test.each<VenueConfigInput>([
+    {},
+    { listen: { socket: "s" } },
+    { baseUrl: "http://[::1]:80/a" },
+    { hostname: "0.0.0.0", baseUrl: "https://files.example.com" },
+  ])("on %j may have issuers", (value) => expect(check({ ...value, auth })).toBeUndefined());
+
+  test.each([true, false])("anywhere is fine with auth.public.enabled: %s", (enabled) => {
+    const auth = { public: { enabled } };
+    expect(check({ hostname: "0.0.0.0", auth })).toBeUndefined();
+    expect(check({ trustProxy: true, baseUrl: "https://files.example.com", auth })).toBeUndefined();
+  });
+});
+
+const roots = { docs: { path: "docs" } };
+const problems = (profiles: unknown, options = {}) => venueProblems({ profiles, file: { roots } }, options);
+const on = (more: object, profile = "jettson") => ({ mine: { profile, root: "docs", ...more } });
+
+describe("a profile is refused", () => {
+  test.each<[string, unknown, readonly unknown[]]>([
+    [
+      "on a root that there is not",
+      { mine: { profile: "jettson", root: "dosc" } },
+      ["'profiles.mine.root' names a root that does not exist: dosc"],
+    ],
+    ...["file", "ucan", "auth", "dlfs", "drive"].map((name): [string, unknown, readonly unknown[]] => [
+      `under the name of an adapter, ${name}`,
+      { [name]: { profile: "jettson", root: "docs" } },
+      [`'profiles.${name}' must not be the name of an adapter`],
+    ]),
+    ["without a root", { mine: { profile: "jettson" } }, [expect.stringContaining("'profiles.mine.root' is missing")]],
+    ["that is unknown", on({}, "jetson"), [`'profiles.mine.profile' must be "jettson" or "everruns"`]],
+    [
+      "in a variant that there is not",
+      on({ variant: "v2" }, "everruns"),
+      [`'profiles.mine.variant' must be "strict" or "0.50"`],
+    ],
+    [
+      "with edits that only another variant rebases",
+      on({ onStale: "rebase" }, "everruns"),
+      [`'profiles.mine.onStale' must be "reject", or variant "0.50"`],
+    ],
+    ["with what only another has", on({ alias: "/w" }), ["'profiles.mine.alias' is only for everruns"]],
+    ["with an alias of two names", on({ alias: "/a/b" }, "everruns"), [expect.stringContaining("profiles.mine.alias")]],
+  ])("%s", (_name, profiles, expected) => {
+    expect(problems(profiles)).toEqual(expected);
+  });
+
+  test.each(["..", "../a", "a/../b", "/", ".", "//a", "a\\b", "a\0", ".venue-files/x", "C:/a"])(
+    "with the prefix %j",
+    (prefix) => {
+      expect(problems(on({ prefix }))).toEqual([
+        "'profiles.mine.prefix' must be a path of a directory below the root, such as sessions/1",
+      ]);
+    },
+  );
+
+  test.each(["Mine", "1st", "a b", "a.b", "a".repeat(33)])("under the name %j, which no adapter can have", (name) => {
+    expect(problems({ [name]: { profile: "jettson", root: "docs" } })).toEqual([
+      expect.stringContaining("has an invalid name"),
+    ]);
+  });
+
+  test.each([
+    ["uid", 0],
+    ["gid", 0],
+    ["driver", "docker"],
+    ["scratchBytes", 0],
+    ["extraMounts", [{ path: "/a", at: "/b/../c" }]],
+    ["limits.nproc", 0],
+    ["unsafe", "yes"],
+  ])("with shell.%s %j", (key, value) => {
+    expect(problems(on({ shell: at(key, value) }))).toEqual([expect.stringContaining(`'profiles.mine.shell.${key}`)]);
+  });
+});
+
+test("commands without a guard are refused beside a root that must keep what is deleted", () => {
+  const keeping = { docs: roots.docs, kept: { path: "kept", journal: "on", trash: "required" } };
+  const found = (shell: object, among: object) => venueProblems({ profiles: on({ shell }), file: { roots: among } });
+  expect(found({ unsafe: true }, keeping)).toEqual([
+    `'profiles.mine.shell.unsafe' must be false: its commands could empty the trash, and root 'kept' has trash: "required"`,
+  ]);
+  expect(found({ unsafe: false }, keeping)).toEqual([]);
+  expect(found({ unsafe: true }, { ...keeping, kept: { path: "kept", journal: "on" } })).toEqual([]);
+});
+
+describe("a profile is taken", () => {
+  test("on a root of the command line, and on the root that is there where none is configured", () => {
+    expect(problems({ mine: { profile: "jettson", root: "x" } }, { extraRoots: { x: { path: "/x" } } })).toEqual([]);
+    expect(venueProblems({ profiles: { mine: { profile: "jettson", root: "tmp" } } })).toEqual([]);
+  });
+
+  test("with its prefix in one form, and all of the shell that is not given", () => {
+    const profiles = on({ prefix: "/a//./b/", shell: {} });
+    expect(parseConfig({ profiles, file: { roots } }, { baseDir: "/" }).profiles).toEqual(
+      on({ prefix: "a/b", shell: DEFAULT_SHELL }),
+    );
   });
 });

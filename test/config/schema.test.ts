@@ -1,14 +1,18 @@
-import { readFileSync } from "node:fs";
-import { describe, expect, test } from "@jest/globals";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import JSON5 from "json5";
 import { parseGrant } from "../../src/authz/grant.js";
 import type { JsonSchema } from "../../src/config/checks/check-schema.js";
+import { locate, positionsOf } from "../../src/config/lines.js";
 import { loadConfigFile, parseConfig, parseConfigs, readConfigSchema } from "../../src/config/load.js";
 import { parseVenues } from "../../src/config/parse-venues.js";
+import type { VenueConfig } from "../../src/config/types.js";
 import { DEFAULT_LIMITS } from "../../src/core/call/limits.js";
-import { problemsOf, venueProblems } from "./problems.js";
+import { configErrorOf, problemsOf, venueProblems } from "./problems.js";
 
 const schema = readConfigSchema();
 const EXAMPLE = new URL("../../config.example.json5", import.meta.url);
@@ -350,5 +354,411 @@ describe("schemas/config.json", () => {
     );
     // Neither verdict came about by chance alone.
     expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(40);
+  });
+});
+
+describe("an unknown key is named with its full path and the nearest valid key", () => {
+  test.each([
+    [{ nmae: "a" }, "Unknown config key 'nmae' - did you mean 'name'?"],
+    [{ file: { rootz: {} } }, "Unknown config key 'file.rootz' - did you mean 'roots'?"],
+    [{ file: { Roots: {} } }, "Unknown config key 'file.Roots' - did you mean 'roots'?"],
+    [{ auth: { public: { enable: true } } }, "Unknown config key 'auth.public.enable' - did you mean 'enabled'?"],
+    [{ jobs: { ttl: 5 } }, "Unknown config key 'jobs.ttl' - did you mean 'ttlMs'?"],
+    [{ mcp: { maxReadByte: 5 } }, "Unknown config key 'mcp.maxReadByte' - did you mean 'maxReadBytes'?"],
+    [{ audit: { fiel: "a" } }, "Unknown config key 'audit.fiel' - did you mean 'file'?"],
+    [{ file: { limits: { timeout: 5 } } }, "Unknown config key 'file.limits.timeout' - did you mean 'timeoutMs'?"],
+    [{ host: "::1" }, "Unknown config key 'host' - did you mean 'hostname'?"],
+    [{ colour: "red" }, "Unknown config key 'colour'"],
+    [{ seedfile: "a" }, "Unknown config key 'seedfile' - did you mean 'seedFile'?"],
+    [{ corsOrigin: [] }, "Unknown config key 'corsOrigin' - did you mean 'corsOrigins'?"],
+    [{ venues: [] }, "Unknown config key 'venues'"],
+    [{ auth: { token: [] } }, "Unknown config key 'auth.token' - did you mean 'tokens'?"],
+    [{ auth: { grant: [] } }, "Unknown config key 'auth.grant' - did you mean 'grants'?"],
+    [
+      { auth: { ucan: { maxLifeTime: 5 } } },
+      "Unknown config key 'auth.ucan.maxLifeTime' - did you mean 'maxLifetime'?",
+    ],
+    [
+      { auth: { grants: [{ did: "did:web:a", with: "file://", can: "crud", nb: {} }] } },
+      "Unknown config key 'auth.grants[0].nb'",
+    ],
+    [
+      { file: { roots: { docs: { path: "a", ownr: "did:web:a" } } } },
+      "Unknown config key 'file.roots.docs.ownr' - did you mean 'owner'?",
+    ],
+    [{ rateLimit: { perSec: 1 } }, "Unknown config key 'rateLimit.perSec' - did you mean 'perSecond'?"],
+    [{ mcp: { serverInfo: { nmae: "a" } } }, "Unknown config key 'mcp.serverInfo.nmae' - did you mean 'name'?"],
+    [{ file: { "a\nb": 1 } }, "Unknown config key 'file.a\\u{a}b'"],
+    [{ schema: "./schemas/config.json" }, "Unknown config key 'schema' - did you mean '$schema'?"],
+    [{ toString: "a" }, "Unknown config key 'toString'"],
+    [
+      { auth: { public: { caps: [{ with: "file://", cann: "crud" }] } } },
+      "Unknown config key 'auth.public.caps[0].cann' - did you mean 'can'?",
+    ],
+  ])("%j", (value, message) => {
+    expect(venueProblems(value)).toEqual([message]);
+  });
+
+  test("unknown and wrong at once are reported together, with everything else", () => {
+    const value = {
+      prot: 80,
+      seed: "00",
+      a2a: true,
+      hostname: 5,
+      jobs: { ttlMs: "1h", nothing: 1 },
+      mcp: { maxReadBytes: 9_000_000 },
+      auth: { public: { caps: [{ with: "docs", can: "crud" }] } },
+      file: { roots: { "a b": { path: "a", durability: "fsync" }, twice: "x" } },
+    };
+    const options = { isGrant: () => false, extraRoots: { twice: { path: "/y" } } };
+    expect([...venueProblems(value, options)].sort()).toEqual(
+      [
+        "Unknown config key 'prot' - did you mean 'port'?",
+        "'seed' must be 64 hex digits",
+        "'a2a' is not supported by this venue",
+        "'hostname' must be a host name or an IP address, not a number",
+        "'jobs.ttlMs' must be an integer from 0 to 2147483647, not a string",
+        "Unknown config key 'jobs.nothing'",
+        "'mcp.maxReadBytes' must be at most 'file.limits.maxReadBytes' (8388608), not 9000000",
+        `'auth.public.caps[0]' grants nothing: expected 'with' to be a resource such as "file://docs/" and 'can' an ability such as "crud/read"`,
+        "'file.roots.a b' has an invalid name: expected a letter or digit, then at most 62 letters, digits, '.', '_' or '-'",
+        `'file.roots.a b.durability' must be "flush" or "none"`,
+        "Root 'twice' is given twice: in the config and by --root",
+      ].sort(),
+    );
+  });
+});
+
+describe("a key of the reference without function here", () => {
+  const warning = (key: string) => `Config key '${key}' has no function in this venue and is ignored`;
+
+  test("causes one warning each", () => {
+    const config = parseConfig(
+      {
+        a2a: { enabled: false, path: "/a2a" },
+        store: "temp",
+        acceptQueueSize: 5,
+        fixMcpStrings: true,
+        secrets: {},
+      },
+      { baseDir: "/base" },
+    );
+    const keys = ["store", "acceptQueueSize", "fixMcpStrings", "secrets", "a2a"];
+    expect(config.warnings).toEqual(keys.map(warning));
+    expect({ ...config, warnings: [] }).toEqual(parseConfig({}, { baseDir: "/base" }));
+  });
+
+  test.each([true, {}, { enabled: true }, { enabled: "no" }])(
+    "is an error when it is a service and enabled by %j",
+    (value) => {
+      expect(venueProblems({ a2a: value })).toEqual(["'a2a' is not supported by this venue"]);
+    },
+  );
+
+  test.each([null, "off"])("is a warning when it is a service and %j", (value) => {
+    expect(parseConfig({ a2a: value }, { baseDir: "/base" }).warnings).toEqual([warning("a2a")]);
+  });
+
+  test("is unknown anywhere but at the top", () => {
+    expect(venueProblems({ file: { secrets: {} } })).toEqual(["Unknown config key 'file.secrets'"]);
+  });
+});
+
+describe("files of configuration", () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "venue-config-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  function only(configs: readonly VenueConfig[]): VenueConfig {
+    const [config, ...others] = configs;
+    if (config === undefined || others.length > 0) throw new Error(`${configs.length} venues`);
+    return config;
+  }
+
+  function file(content: string | Uint8Array, name = "venue.json5"): string {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  describe("a config file", () => {
+    test("is JSON5", () => {
+      const path = file(`\ufeff{ /* mine */ name: 'my venue', port: 0x1F90, }`);
+      expect(loadConfigFile(path)).toMatchObject([{ name: "my venue", port: 8080 }]);
+    });
+
+    test("has its paths relative to its own folder", () => {
+      const path = file(
+        `{ audit: { file: "log/audit.jsonl" }, file: { roots: { a: "a", b: { path: "../b" }, c: "/c" } } }`,
+      );
+      const config = only(loadConfigFile(relative(process.cwd(), path)));
+      expect(config.audit.file).toBe(join(folder, "log/audit.jsonl"));
+      expect(Object.values(config.file.roots)).toMatchObject([
+        { path: join(folder, "a") },
+        { path: join(folder, "..", "b") },
+        { path: "/c" },
+      ]);
+    });
+
+    test("can be joined by roots of the command line", () => {
+      const path = file(`{ file: { roots: { a: "a" } } }`);
+      const config = only(loadConfigFile(path, { extraRoots: { b: { path: "/b", readOnly: true } } }));
+      expect(Object.entries(config.file.roots)).toMatchObject([
+        ["a", { path: join(folder, "a") }],
+        ["b", { kind: "host", path: "/b", readOnly: true }],
+      ]);
+    });
+
+    test("has its capabilities checked by the given parser", () => {
+      const path = file(`{ auth: { public: { caps: [{ with: "docs", can: "crud" }] } } }`);
+      expect(problemsOf(() => loadConfigFile(path, { isGrant: () => false }))).toHaveLength(1);
+      expect(problemsOf(() => loadConfigFile(path))).toEqual([]);
+    });
+
+    test("takes __proto__ as a name", () => {
+      expect(problemsOf(() => loadConfigFile(file(`{ __proto__: { port: 1 } }`)))).toEqual([
+        expect.stringMatching(/venue\.json5:1:3: Unknown config key '__proto__'$/),
+      ]);
+      expect(problemsOf(() => loadConfigFile(file(`{ file: { roots: { __proto__: "a" } } }`)))).toEqual([
+        expect.stringMatching(/venue\.json5:1:20: 'file\.roots\.__proto__' has an invalid name: expected /),
+      ]);
+    });
+  });
+
+  describe("a config file of several venues", () => {
+    test("gives them in their order, with paths relative to its folder", () => {
+      const path = file(`{ venues: [{ name: "a", stateDir: "a" }, { name: "b", port: 1, stateDir: "../b" }] }`);
+      expect(loadConfigFile(path)).toMatchObject([
+        { name: "a", stateDir: join(folder, "a") },
+        { name: "b", stateDir: join(folder, "..", "b") },
+      ]);
+    });
+
+    test("ends with status 78 when any of them is wrong", () => {
+      const error = configErrorOf(() => loadConfigFile(file(`{ venues: [{}, { port: 1, prot: 1 }] }`)));
+      expect(error).toMatchObject({ exitStatus: 78, problems: [expect.stringContaining("'venues[1].prot'")] });
+    });
+  });
+
+  describe("a file that cannot be read ends with status 66", () => {
+    test.each([
+      ["missing.json5", 'Cannot read "missing.json5": no such file'],
+      ["plain/missing.json5", 'Cannot read "missing.json5": no such file'],
+      ["folder", 'Cannot read "folder": it is a directory'],
+      ["x".repeat(300), `Cannot read "${"x".repeat(300)}": ENAMETOOLONG`],
+    ])("%s", (name, message) => {
+      file("{}", "plain");
+      mkdirSync(join(folder, "folder"));
+      expect(configErrorOf(() => loadConfigFile(join(folder, name)))).toMatchObject({
+        name: "ConfigError",
+        exitStatus: 66,
+        problems: [message],
+        message,
+      });
+    });
+  });
+
+  describe("an invalid file ends with status 78", () => {
+    test.each([
+      ["{\n  name: 'a',\n  port: }", "FILE:3:9: not valid JSON5: invalid character '}'"],
+      ["", "FILE:1:1: not valid JSON5: invalid end of input"],
+      [Uint8Array.of(0x27, 0xff, 0x27), 'Cannot read "venue.json5": not valid UTF-8'],
+      ["[]", "FILE:1:1: Config must be an object, not an array"],
+      ["null", "FILE:1:1: Config must be an object, not null"],
+      ["'name'", "FILE:1:1: Config must be an object, not a string"],
+      ["7", "FILE:1:1: Config must be an object, not 7"],
+    ])("%j", (content, text) => {
+      const path = file(content);
+      const message = text.replace("FILE", path);
+      const error = configErrorOf(() => loadConfigFile(path));
+      expect(error).toMatchObject({ exitStatus: 78, problems: [message], message });
+    });
+
+    test("with one line for each problem", () => {
+      const path = file(`{ port: "8080", nmae: "a" }`);
+      const error = configErrorOf(() => loadConfigFile(path));
+      expect(error?.exitStatus).toBe(78);
+      expect(error?.message.split("\n")).toEqual([
+        `${path}:1:3: 'port' must be an integer from 0 to 65535, not a string`,
+        `${path}:1:17: Unknown config key 'nmae' - did you mean 'name'?`,
+      ]);
+    });
+  });
+
+  describe("a key that an object has twice", () => {
+    const problemsIn = (text: string) => problemsOf(() => loadConfigFile(file(text)));
+
+    test("is refused with both places", () => {
+      expect(
+        problemsIn(`{ port: 1,\n  "p\\u006frt": 2, file: { roots: {\n docs: "a",\n d\\u006fcs: "b", 'docs': "c" } } }`),
+      ).toEqual([
+        expect.stringMatching(/venue\.json5:2:3: 'port' is set at .*venue\.json5:1:3 already\. Remove one of them$/),
+        expect.stringMatching(/:4:2: 'file\.roots\.docs' is set at .*:3:2 already/),
+        expect.stringMatching(/:4:18: 'file\.roots\.docs' is set at .*:3:2 already/),
+      ]);
+    });
+
+    test("is not one of another object, nor one with a point in its name", () => {
+      expect(problemsIn(`{ auth: { tokens: [] }, audit: {}, log: {}, file: { roots: { a: "a", log: "b" } } }`)).toEqual(
+        [],
+      );
+      expect(problemsIn(`{ log: { level: "info" }, "log.level": 1 }`).join()).toMatch(/Unknown config key/);
+    });
+  });
+});
+
+const positionsIn = (text: string) => positionsOf(text, JSON5.parse);
+const linesIn = (text: string) => new Map([...positionsIn(text)].map(([key, { line }]) => [key, line]));
+
+const TEXT = `// a comment with { and 'quotes'
+{
+  name: "x", /* over
+  two lines: { */ port: 80,
+  'log': { "level": 'in\\
+fo' },
+  auth: {
+    tokens: [
+      { name: "a", caps: [] },
+      { name: "b",
+        caps: [{ with: "file://", can: "crud" }] },
+    ],
+  },
+  file: { roots: { docs: "/a // b", "a b": { temp: true } } },
+  mcp: false
+}
+`;
+
+describe("the lines of a configuration", () => {
+  test("are those where its keys and items stand", () => {
+    expect(Object.fromEntries(linesIn(TEXT))).toEqual({
+      name: 3,
+      port: 4,
+      log: 5,
+      "log.level": 5,
+      auth: 7,
+      "auth.tokens": 8,
+      "auth.tokens[0]": 9,
+      "auth.tokens[0].name": 9,
+      "auth.tokens[0].caps": 9,
+      "auth.tokens[1]": 10,
+      "auth.tokens[1].name": 10,
+      "auth.tokens[1].caps": 11,
+      "auth.tokens[1].caps[0]": 11,
+      "auth.tokens[1].caps[0].with": 11,
+      "auth.tokens[1].caps[0].can": 11,
+      file: 14,
+      "file.roots": 14,
+      "file.roots.docs": 14,
+      "file.roots.a b": 14,
+      "file.roots.a b.temp": 14,
+      mcp: 15,
+    });
+  });
+
+  test("are found for whatever JSON holds, one key a line", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue({ maxDepth: 2 })), (value) => {
+        const text = JSON.stringify(value, null, 1);
+        const lines = text.split("\n");
+        const keys = Object.keys(value);
+        const found = [...linesIn(text)].filter(([, line]) => /^ "/.test(lines[line - 1] ?? ""));
+        expect(found.length).toBeGreaterThanOrEqual(new Set(keys).size === keys.length ? 0 : 1);
+        for (const [, line] of linesIn(text)) expect(line).toBeLessThanOrEqual(lines.length);
+        expect(linesIn(text).size > 0).toBe(keys.length > 0);
+      }),
+    );
+  });
+
+  test("come to an end for any text at all", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(..."{}[]:,'\"/*\\ \na1"), { maxLength: 40 }), (characters) => {
+        positionsOf(characters.join(""), () => "key");
+      }),
+    );
+  });
+});
+
+test("columns are those where keys and items begin", () => {
+  expect(Object.fromEntries(positionsIn(TEXT))).toMatchObject({
+    name: { line: 3, column: 3 },
+    port: { line: 4, column: 19 },
+    "log.level": { line: 5, column: 12 },
+    "auth.tokens[1]": { line: 10, column: 7 },
+    "auth.tokens[1].caps[0]": { line: 11, column: 16 },
+    mcp: { line: 15, column: 3 },
+  });
+});
+
+test("every key stands at its position, whatever stands around it", () => {
+  const blank = fc.constantFrom("", " ", "\n", "\r\n", "/* \n */", "// x\n", "\t");
+  fc.assert(
+    fc.property(fc.array(fc.tuple(blank, blank), { minLength: 1, maxLength: 8 }), (blanks) => {
+      const text = `{${blanks.map(([before, after], index) => `${before}k${index}${after}: "a\\\nb"`).join(",")}}`;
+      const lines = text.split("\n");
+      for (const [key, { line, column }] of positionsIn(text)) {
+        expect(lines[line - 1]?.slice(column - 1)).toMatch(new RegExp(`^${key}(?![0-9])`));
+      }
+    }),
+  );
+});
+
+describe("a problem", () => {
+  const file = "etc/venue.json5";
+  const positions = positionsIn(TEXT);
+  test.each([
+    ["'port' must be an integer", "4:19"],
+    ["Unknown config key 'log.level' - did you mean 'port'?", "5:12"],
+    ["'auth.tokens[1].token' is missing: expected an object", "10:7"],
+    ["'auth.tokens[1].caps[0].nb[3].x' grants nothing", "11:16"],
+    ["'auth.public.caps' is missing", "7:3"],
+    ["Root 'docs' does not exist or cannot be reached: /docs", "14:20"],
+    ["Root 'a b' is not a directory: /a", "14:37"],
+    ["Root 'port' does not exist or cannot be reached: /port", "14:11"],
+    ["Config must be an object, not an array", "1:1"],
+  ])("%s is told with its file, line and column", (text, at) => {
+    expect(locate([{ text }], { file, positions })).toEqual([`etc/venue.json5:${at}: ${text}`]);
+  });
+
+  test.each([
+    "Root 'docs' is given twice: in the config and by --root",
+    "'seed' is missing",
+    "Refusing to start: '0.0.0.0' is not a loopback address",
+  ])("%s is told as it is", (text) => {
+    expect(locate([{ text }], { file, positions })).toEqual([text]);
+  });
+
+  test("with a listener is told where it is set", () => {
+    const settings = positionsIn("{ trustProxy: true,\n hostname: '0.0.0.0' }");
+    const place = (text: string) => locate([{ text }], { file: "v", positions: settings })[0];
+    expect(place("Refusing to start: '0.0.0.0' is not a loopback address.")).toMatch(/^v:2:2: Refusing/);
+    expect(place("Refusing to start: this venue is reachable from outside.")).toMatch(/^v:1:3: Refusing/);
+  });
+
+  test("of one of several venues is found there", () => {
+    const several = positionsIn("{ venues: [\n{ port: 1 },\n{ audit: {\nfile: 'a' } } ] }");
+    const problems = [
+      { text: "'audit.file' cannot be opened", above: "venues[1]." },
+      { text: "'venues[0]' and 'venues[1]' both" },
+    ];
+    expect(locate(problems, { file: "v", positions: several })).toEqual([
+      "v:2:1: 'venues[0]' and 'venues[1]' both",
+      "v:4:1: 'audit.file' cannot be opened",
+    ]);
+  });
+
+  test("is told once, in the order of the file", () => {
+    const texts = ["'mcp' b", "no key", "'port' a", "'log' c", "'port' a", "no key"];
+    const told = locate(
+      texts.map((text) => ({ text })),
+      { file: "v", positions },
+    );
+    expect(told).toEqual(["v:4:19: 'port' a", "v:5:3: 'log' c", "v:15:3: 'mcp' b", "no key"]);
+  });
+
+  test("names a file with control characters escaped", () => {
+    expect(locate([{ text: "'port' x" }], { file: "a\nb", positions })[0]).not.toContain("\n");
   });
 });
