@@ -69,3 +69,13 @@ CREATE TABLE IF NOT EXISTS used (
   at timestamptz NOT NULL
 );
 CREATE INDEX IF NOT EXISTS used_at ON used (at);
+
+-- Calls with an operationId, by a hash of caller and id; the sealed end, empty while the call runs.
+CREATE TABLE IF NOT EXISTS repeat (
+  key text PRIMARY KEY,
+  digest text NOT NULL,
+  owner int NOT NULL,
+  sealed bytea,
+  until timestamptz NOT NULL
+);
+CREATE INDEX IF NOT EXISTS repeat_until ON repeat (until);

@@ -20,7 +20,7 @@ import { Dispatcher } from "../dispatch/dispatch.js";
 import { Gate } from "../dispatch/gate.js";
 import type { DispatchOptions } from "../dispatch/options.js";
 import type { PlaceFilter } from "../dispatch/place-filter.js";
-import { Repeats } from "../dispatch/repeated-calls.js";
+import { Repeats, type SharedRepeats } from "../dispatch/repeated-calls.js";
 import { WATCH, type WatchInput } from "../dispatch/watches.js";
 import { ChangeFeed } from "../feed/change-feed.js";
 import type { EventLog } from "../feed/event-log.js";
@@ -131,6 +131,8 @@ export interface AdapterParts
   readonly rejudge?: ((context: SurfaceContext) => SurfaceContext | undefined) | undefined;
   /** The log of events that the feed of changes is part of; it ends with the adapter. Default: its own. */
   readonly eventLog?: EventLog | undefined;
+  /** Calls with an `operationId`, where several instances are one venue. */
+  readonly repeats?: SharedRepeats | undefined;
 }
 
 const NAME = "file";
@@ -163,7 +165,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
   const asking = (drive: string) => askingRootOf(opened.roots, drive);
   const canonicalDid = (did: string) => parts.capabilities?.canonicalDid?.(did) ?? did;
   const shared = {
-    ...{ limits, clock, gate: new Gate(limits.maxConcurrent), repeats: new Repeats(clock) },
+    ...{ limits, clock, gate: new Gate(limits.maxConcurrent), repeats: new Repeats(clock, { shared: parts.repeats }) },
     driveOwner: (context: SurfaceContext) => authorities.driveOwner(context),
     capsReading: (context: SurfaceContext) => authorities.capsReading(context),
     actorOf: (context: SurfaceContext) => authorities.actorOf(context),

@@ -71,16 +71,44 @@ interface BodySum {
   readonly length: number;
 }
 
-/** Remembers what calls with an `operationId` did: an hour long, in 64 MB for all callers, only in memory. */
+/** The end of a call with an `operationId`, for other instances of the venue. */
+export interface RepeatRecord {
+  readonly outcome: Outcome;
+  readonly places: readonly RepeatedPlace[];
+  readonly body?: BodySum | undefined;
+}
+
+/** Calls with an `operationId` as all instances of a venue know them. */
+export interface SharedRepeats {
+  /**
+   * Claims an id for a call; where the first call with it runs elsewhere, waits for its end.
+   *
+   * @returns `undefined`: the id is this call's. Else the record of the first call
+   * @throws CONFLICT for another input, OUTCOME_UNKNOWN where the first call died, SHARED_STATE_UNAVAILABLE
+   */
+  claim(attempt: Pick<Attempt, "id" | "key" | "digest" | "scope">): Promise<RepeatRecord | undefined>;
+  /** Writes the end of a claimed call; `undefined`: it had none, and can be made again. Without the engine it is written later. */
+  settle(key: string, record: RepeatRecord | undefined): Promise<void>;
+}
+
+interface RepeatsOptions {
+  /** Absent: the venue is one process. */
+  readonly shared?: SharedRepeats | undefined;
+  readonly mostBytes?: number;
+}
+
+/** Remembers the outcome of calls with an `operationId`: an hour long, in 64 MB for all callers, only in memory. */
 export class Repeats {
   readonly #clock: Clock;
+  readonly #shared: SharedRepeats | undefined;
   readonly #mostBytes: number;
   /** In the order in which the calls began. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
-  constructor(clock: Clock, mostBytes = KEPT_BYTES) {
+  constructor(clock: Clock, { shared, mostBytes = KEPT_BYTES }: RepeatsOptions = {}) {
     this.#clock = clock;
+    this.#shared = shared;
     this.#mostBytes = mostBytes;
   }
 
@@ -97,7 +125,11 @@ export class Repeats {
     const attempt = attemptOf(call);
     for (;;) {
       const known = this.#find(attempt.key);
-      if (known === undefined) return addId(await this.#runFirst(attempt, steps), attempt.id);
+      if (known === undefined) {
+        const ran = await this.#runFirst(attempt, steps);
+        if (ran !== undefined) return addId(ran.output, attempt.id);
+        continue;
+      }
       if (known.digest !== attempt.digest) throw operationIdInUse(attempt.id);
       if (known.running !== undefined) await attempt.scope.race(known.running);
       else return addId(await answerRepeat(known, attempt, steps), attempt.id);
@@ -111,18 +143,19 @@ export class Repeats {
     return undefined;
   }
 
-  async #runFirst({ key, digest, scope, body }: Attempt, steps: Steps): Promise<unknown> {
+  /** @returns `undefined`: the call ran on another instance, and its outcome is known now */
+  async #runFirst(attempt: Attempt, steps: Steps): Promise<{ readonly output: unknown } | undefined> {
+    const { key, digest } = attempt;
     const { promise: running, resolve: end } = deferred();
     const entry: Entry = { digest, until: this.#clock.monotonicMs() + KEPT_MS, running, bytes: 0 };
     this.#entries.set(key, entry);
-    const summed = body === undefined ? undefined : hashBody(body);
     try {
-      const output = await steps.run(summed === undefined ? {} : { transfer: { body: summed.body } });
-      this.#keep(entry, { output: withoutDiff(output) }, { places: steps.places(), body: summed?.sum() });
-      return output;
+      const first = await this.#shared?.claim(attempt);
+      if (first === undefined) return { output: await this.#runClaimed(attempt, entry, steps) };
+      this.#keep(entry, first);
+      return undefined;
     } catch (error) {
-      if (scope.isCommitted) this.#keep(entry, { error }, { places: steps.places(), body: summed?.sum() });
-      else this.#forget(key, entry);
+      if (entry.outcome === undefined) this.#forget(key, entry);
       throw error;
     } finally {
       delete entry.running;
@@ -130,9 +163,26 @@ export class Repeats {
     }
   }
 
-  #keep(entry: Entry, outcome: Outcome, about: { places: readonly RepeatedPlace[]; body: BodySum | undefined }): void {
-    Object.assign(entry, { outcome, ...about });
-    entry.bytes = ENTRY_BYTES + sizeOf(outcome);
+  async #runClaimed({ key, scope, body }: Attempt, entry: Entry, steps: Steps): Promise<unknown> {
+    const summed = body === undefined ? undefined : hashBody(body);
+    const ended = async (outcome: Outcome | undefined) => {
+      const record = outcome && { outcome, places: steps.places(), body: summed?.sum() };
+      if (record !== undefined) this.#keep(entry, record);
+      await this.#shared?.settle(key, record);
+    };
+    try {
+      const output = await steps.run(summed === undefined ? {} : { transfer: { body: summed.body } });
+      await ended({ output: withoutDiff(output) });
+      return output;
+    } catch (error) {
+      if (entry.outcome === undefined) await ended(scope.isCommitted ? { error } : undefined);
+      throw error;
+    }
+  }
+
+  #keep(entry: Entry, record: RepeatRecord): void {
+    Object.assign(entry, record);
+    entry.bytes = ENTRY_BYTES + sizeOf(record.outcome);
     this.#bytes += entry.bytes;
     for (const [key, oldest] of this.#entries) {
       const isExpired = oldest.until <= this.#clock.monotonicMs();

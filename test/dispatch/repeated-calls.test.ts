@@ -179,7 +179,7 @@ describe("a change with an operation id", () => {
   });
 
   test("makes room for later ones, the oldest first", async () => {
-    const { call } = dispatchOn({ repeats: (clock) => new Repeats(clock, 5000) });
+    const { call } = dispatchOn({ repeats: (clock) => new Repeats(clock, { mostBytes: 5000 }) });
     const append = (operationId: string) => call("append", { content: "x", operationId });
     for (let index = 0; index < 20; index++) await append(`id${index}`);
     await append("id19");

@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   ASSET_NO_CONTENT: { http: 404, rpc: -32602, retry: false },
   DRIVE_REQUIRES_AUTH: { http: 401, rpc: -32003, retry: false },
   CONFLICT: { http: 412, rpc: -32603, retry: false },
+  OUTCOME_UNKNOWN: { http: 409, rpc: -32603, retry: false },
   ALREADY_EXISTS: { http: 409, rpc: -32602, retry: false },
   NO_MATCH: { http: 422, rpc: -32602, retry: false },
   AMBIGUOUS_MATCH: { http: 422, rpc: -32602, retry: false },

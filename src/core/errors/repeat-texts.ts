@@ -10,6 +10,13 @@ export const operationIdInUse = (operationId: string): FileAdapterError =>
     { operationId },
   );
 
+export const outcomeUnknown = (operationId: string): FileAdapterError =>
+  adapterError(
+    "OUTCOME_UNKNOWN",
+    `The first call with 'operationId' "${operationId}" may have made its change: its end was not recorded. Look at the place, then repeat with a new id`,
+    { operationId, mayHaveHappened: true },
+  );
+
 export const anonymousRepeat = (): FileAdapterError =>
   invalidInput(
     "'operationId' needs a caller with credentials: others cannot be told apart. Leave it out",

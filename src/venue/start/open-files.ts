@@ -53,7 +53,7 @@ export const openFiles = (config: VenueConfig, options: OpenFilesOptions): Promi
 export interface FileAdapterParts
   extends Pick<
     AdapterParts,
-    "drives" | "tickets" | "tagOf" | "davUrl" | "approvals" | "discloseHostPaths" | "eventLog"
+    "drives" | "tickets" | "tagOf" | "davUrl" | "approvals" | "discloseHostPaths" | "eventLog" | "repeats"
   > {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;

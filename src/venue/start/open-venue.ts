@@ -82,6 +82,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const adapter = keep(
     await openFileAdapter(config, {
       ...{ env, log, logInternal, access, drives, tickets, approvals, eventLog: events, audit: sink },
+      repeats: shared && (await import("../shared/repeats.js")).createSharedRepeats(shared),
       davUrl: listens && servesDav(config) ? ({ entrance }) => entrance ?? url() : undefined,
       tagOf: listens && key !== undefined ? stampTagsOf(key) : undefined,
       discloseHostPaths: listens ? isLoopbackListener(config) : true,

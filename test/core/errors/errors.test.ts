@@ -13,6 +13,7 @@ import {
   FileAdapterError,
   httpStatusOf,
 } from "../../../src/core/errors/errors.js";
+import { outcomeUnknown } from "../../../src/core/errors/repeat-texts.js";
 import * as texts from "../../../src/core/errors/texts.js";
 import {
   alreadyExists,
@@ -65,6 +66,7 @@ const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
   ["ASSET_NO_CONTENT", undefined, -32602, false],
   ["DRIVE_REQUIRES_AUTH", 401, -32003, false],
   ["CONFLICT", 412, -32603, false],
+  ["OUTCOME_UNKNOWN", 409, -32603, false],
   ["ALREADY_EXISTS", 409, -32602, false],
   ["NO_MATCH", 422, -32602, false],
   ["AMBIGUOUS_MATCH", 422, -32602, false],
@@ -79,6 +81,7 @@ const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
   ["FUTURE_TIME", undefined, -32602, false],
   ["KEY_REQUIRED", undefined, -32602, false],
   ["STORE_UNAVAILABLE", 503, -32603, true],
+  ["SHARED_STATE_UNAVAILABLE", 503, -32603, true],
   ["STORE_DAMAGED", 500, -32603, false],
   ["APPROVAL_REQUIRED", 403, -32003, false],
   ["APPROVAL_DENIED", 403, -32003, false],
@@ -482,6 +485,7 @@ describe("every error code", () => {
     KEY_REQUIRED: ofDrive("KEY_REQUIRED", "import"),
     STORE_UNAVAILABLE: ofDrive("STORE_UNAVAILABLE"),
     SHARED_STATE_UNAVAILABLE: failing(() => unavailable("timeout")),
+    OUTCOME_UNKNOWN: failing(() => outcomeUnknown("a")),
     STORE_DAMAGED: ofDrive("STORE_DAMAGED"),
     PERMISSION_DENIED: () => asNobody(ground.dir, fail("mkdir", { path: "new" })),
     NO_SPACE: failing(noSpace),

@@ -1,0 +1,124 @@
+// Calls with an `operationId` of all instances: a row each, inserted before the effect, with the sealed end of the call.
+
+import { createHmac } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { FileAdapterError } from "../../core/errors/errors.js";
+import { operationIdInUse, outcomeUnknown } from "../../core/errors/repeat-texts.js";
+import { internalError } from "../../core/errors/texts.js";
+import type { Shared } from "../../core/ports/shared.js";
+import type { RepeatRecord, SharedRepeats } from "../../dispatch/repeated-calls.js";
+import { stringifyExact } from "../../schema/exact-json.js";
+
+const TABLE = "repeat";
+const POLL_MS = 250;
+const RETRY_MS = 1000;
+const MOST_BYTES = 262_144;
+/** Ends that wait for the engine; with more, the oldest stay unknown elsewhere. */
+const MOST_WAITING = 10_000;
+
+/**
+ * Expired rows go a few at a time with each claim. A claim takes an expired row with its key, and an open one of its own
+ * instance: no call runs there, since the claim would wait for it, so an earlier claim was lost with its connection.
+ */
+const CLAIM = `WITH expired AS (
+    DELETE FROM repeat WHERE key IN (SELECT key FROM repeat WHERE until < now() AND key <> $1 ORDER BY until LIMIT 20)
+  ), mine AS (
+    INSERT INTO repeat AS r (key, digest, owner, until) VALUES ($1, $2, $3, now() + interval '1 hour')
+    ON CONFLICT (key) DO UPDATE
+      SET digest = excluded.digest, owner = excluded.owner, sealed = NULL, until = excluded.until
+      WHERE r.until < now() OR (r.owner = $3 AND r.sealed IS NULL)
+    RETURNING 1
+  )
+  SELECT EXISTS (SELECT FROM mine) AS mine, r.digest, r.owner, r.sealed FROM (SELECT) one LEFT JOIN repeat r ON r.key = $1`;
+
+interface ClaimRow {
+  readonly mine: boolean;
+  /** `null` beside `mine: false`: another instance inserted the row at the same moment. */
+  readonly digest: string | null;
+  readonly owner: number | null;
+  readonly sealed: Uint8Array | null;
+}
+
+export function createSharedRepeats(shared: Shared): SharedRepeats {
+  const secret = shared.secret(TABLE);
+  const seal = shared.sealed(TABLE);
+  const hashOf = (text: string) => createHmac("sha256", secret).update(text).digest("hex");
+  const waiting = new Map<string, () => Promise<unknown>>();
+  const isLive = (owner: number) =>
+    owner === shared.self.number || shared.peers().some(({ number, live }) => number === owner && live);
+  const writeLater = async (): Promise<void> => {
+    while (waiting.size > 0) {
+      await pause(RETRY_MS, undefined, { ref: false });
+      for (const [row, write] of waiting) {
+        try {
+          await write();
+          waiting.delete(row);
+        } catch {
+          break;
+        }
+      }
+    }
+  };
+  return {
+    async claim({ id, key, digest, scope }) {
+      const row = hashOf(key);
+      await waiting.get(row)?.();
+      for (;;) {
+        const [found] = await shared.query<ClaimRow>(CLAIM, [row, hashOf(digest), shared.self.number]);
+        if (found === undefined) throw new Error("A claim answers with one row");
+        if (found.mine) return undefined;
+        if (found.digest !== null && found.digest !== hashOf(digest)) throw operationIdInUse(id);
+        if (found.sealed !== null) return read(seal.open(row, found.sealed)) ?? unknown(id);
+        if (found.owner !== null && !isLive(found.owner)) throw outcomeUnknown(id);
+        await scope.race(pause(POLL_MS));
+      }
+    },
+    async settle(key, record) {
+      const row = hashOf(key);
+      const text = record && written(record);
+      const owned = "WHERE key = $1 AND owner = $2";
+      const owner = shared.self.number;
+      const write = () =>
+        text === undefined
+          ? shared.query(`DELETE FROM repeat ${owned}`, [row, owner])
+          : shared.query(`UPDATE repeat SET sealed = $3 ${owned}`, [row, owner, seal.seal(row, Buffer.from(text))]);
+      try {
+        await write();
+      } catch {
+        for (const oldest of waiting.keys()) if (waiting.size >= MOST_WAITING) waiting.delete(oldest);
+        waiting.set(row, write);
+        if (waiting.size === 1) void writeLater();
+      }
+    },
+  };
+}
+
+function unknown(id: string): never {
+  throw outcomeUnknown(id);
+}
+
+/** Empty: the end is too long to be kept, or is no JSON. */
+function written({ outcome, ...others }: RepeatRecord): string {
+  const kept = "error" in outcome ? { error: plainOf(outcome.error) } : { output: outcome.output };
+  try {
+    const text = stringifyExact({ ...others, outcome: kept });
+    return Buffer.byteLength(text) > MOST_BYTES ? "" : text;
+  } catch {
+    return "";
+  }
+}
+
+/** The cause of an error that nobody foresaw is in the log of its instance alone. */
+function plainOf(error: unknown) {
+  return error instanceof FileAdapterError ? { code: error.code, message: error.message, data: error.data } : {};
+}
+
+function read(bytes: Buffer | undefined): RepeatRecord | undefined {
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  const record = JSON.parse(bytes.toString());
+  const { error } = record.outcome;
+  if (error === undefined) return record;
+  const { code, message, data } = error;
+  const told = code === undefined ? internalError("") : new FileAdapterError(code, message, data);
+  return { ...record, outcome: { error: told } };
+}

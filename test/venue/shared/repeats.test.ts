@@ -1,0 +1,135 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { parseConfig } from "../../../src/config/load.js";
+import { notFound } from "../../../src/core/errors/texts.js";
+import type { Backend, Written } from "../../../src/core/ports/backend.js";
+import { silentLog } from "../../../src/core/ports/log.js";
+import { Repeats } from "../../../src/dispatch/repeated-calls.js";
+import { initShared } from "../../../src/venue/shared/admin.js";
+import { openShared } from "../../../src/venue/shared/open.js";
+import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
+import { createSharedRepeats } from "../../../src/venue/shared/repeats.js";
+import { deferred, dispatchOn } from "../../dispatch/fake.js";
+import { describeWhere } from "../../needs.js";
+import { failureOf } from "../../ops/ground.js";
+import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../../postgres.js";
+
+const WRITTEN: Written = { bytes: 1, created: true };
+
+describeWhere(hasPostgres, NO_POSTGRES)("a change with an operation id, on two instances", () => {
+  let engine: TestEngine;
+  const opened: PostgresShared[] = [];
+  const env = () => ({ DB: engine.url });
+  const baseDir = mkdtempSync(join(tmpdir(), "repeats-"));
+  const config = parseConfig(
+    {
+      ...{ seed: "cd".repeat(32), stateDir: join(baseDir, "state"), drives: { store: { s3: { bucket: "drives" } } } },
+      file: { roots: { tmp: { temp: true, perInstance: true } } },
+      shared: { postgres: { url: { env: "DB" } } },
+    },
+    { baseDir },
+  );
+  beforeAll(async () => {
+    engine = await startPostgres();
+    await initShared(config, env());
+  }, 60_000);
+  afterAll(() => engine?.remove());
+  afterEach(async () => {
+    for (const one of opened.splice(0)) await one.close();
+  });
+
+  /** An instance whose writes end when they are told to. */
+  async function instance() {
+    const shared = await openShared(config, config.shared, { env: env(), log: silentLog });
+    opened.push(shared);
+    await shared.start();
+    const writes: ReturnType<typeof deferred<Written>>[] = [];
+    const write: Backend["write"] = (_path, _body, _options, { scope }) => {
+      const end = deferred<Written>();
+      writes.push(end);
+      return end.promise.then((written) => {
+        scope.commit();
+        return written;
+      });
+    };
+    const repeats = createSharedRepeats(shared);
+    const { call } = dispatchOn({ backend: { write }, repeats: (clock) => new Repeats(clock, { shared: repeats }) });
+    const begun = async (count: number) => {
+      for (let tries = 0; tries < 200 && writes.length < count; tries++) await pause(20);
+      expect(writes).toHaveLength(count);
+    };
+    return { shared, call, writes, begun };
+  }
+
+  test("is made once, and the other answers as the first did, while it runs and afterwards", async () => {
+    const one = await instance();
+    const two = await instance();
+    const first = one.call("write", { content: "x", operationId: "a" });
+    await one.begun(1);
+    const meanwhile = two.call("write", { content: "x", operationId: "a" });
+    await pause(400);
+    expect(two.writes).toHaveLength(0);
+    one.writes[0]?.resolve(WRITTEN);
+    const answer = await first;
+    expect(answer).toMatchObject({ written: 1, operationId: "a" });
+    expect(await meanwhile).toEqual(answer);
+    expect(await (await instance()).call("write", { content: "x", operationId: "a" })).toEqual(answer);
+    expect(await failureOf(two.call("write", { content: "y", operationId: "a" }))).toMatchObject({ code: "CONFLICT" });
+    expect(two.writes).toHaveLength(0);
+    const rows = await one.shared.query("SELECT * FROM repeat");
+    expect(rows).toHaveLength(1);
+    // Neither ids nor callers nor answers can be read in the engine.
+    expect(JSON.stringify(rows)).not.toMatch(/written|operationId|alice/);
+  });
+
+  test("is made by the other where it failed before its commit", async () => {
+    const one = await instance();
+    const two = await instance();
+    const first = one.call("write", { content: "x", operationId: "b" });
+    await one.begun(1);
+    one.writes[0]?.reject(notFound({ root: "tmp", path: "b" }));
+    await expect(first).rejects.toMatchObject({ code: "NOT_FOUND" });
+    const second = two.call("write", { content: "x", operationId: "b" });
+    await two.begun(1);
+    two.writes[0]?.resolve(WRITTEN);
+    await expect(second).resolves.toMatchObject({ written: 1 });
+  });
+
+  test("whose instance went away is not made again: nobody knows its outcome", async () => {
+    const one = await instance();
+    const two = await instance();
+    void failureOf(one.call("write", { content: "x", operationId: "c" }));
+    await one.begun(1);
+    await one.shared.close();
+    await two.shared.tick.now();
+    expect(await failureOf(two.call("write", { content: "x", operationId: "c" }))).toMatchObject({
+      code: "OUTCOME_UNKNOWN",
+      data: { mayHaveHappened: true },
+      message: expect.stringMatching(/Look at the place, then repeat with a new id/),
+    });
+    expect(two.writes).toHaveLength(0);
+  });
+
+  test("does nothing without the engine; an end that the engine missed is written when it is back", async () => {
+    const one = await instance();
+    const two = await instance();
+    const first = one.call("write", { content: "x", operationId: "d" });
+    await one.begun(1);
+    await engine.stop();
+    expect(await failureOf(two.call("write", { content: "x", operationId: "e" }))).toMatchObject({
+      code: "SHARED_STATE_UNAVAILABLE",
+    });
+    expect(two.writes).toHaveLength(0);
+    one.writes[0]?.resolve(WRITTEN);
+    const answer = await first;
+    await engine.start();
+    expect(await two.call("write", { content: "x", operationId: "d" })).toEqual(answer);
+    const again = two.call("write", { content: "x", operationId: "e" });
+    await two.begun(1);
+    two.writes[0]?.resolve(WRITTEN);
+    await expect(again).resolves.toMatchObject({ written: 1 });
+  }, 30_000);
+});
