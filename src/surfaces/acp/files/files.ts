@@ -72,15 +72,7 @@ export const allowedCalls = ({ adapter, context }: FileCalls): FileCalls => ({
 /** For roots that ask a person: the user of the client has decided. */
 export const ALLOWED: ClientApproval = { isLocal: true, hasAllowed: true };
 
-export const readRange = (
-  { adapter, context }: FileCalls,
-  input: ReadInput,
-  signal: AbortSignal,
-): Promise<ReadOutput> => parseAnswer<ReadOutput>(adapter.invoke("file:read", input, context(signal)));
-
-const parseAnswer = <T>(answer: Promise<unknown>): Promise<T> => answer as Promise<T>;
-
-const parseRead = (output: unknown): ReadOutput => output as ReadOutput;
+export const parseRead = (output: unknown): ReadOutput => output as ReadOutput;
 
 /** Hash of a file; `undefined` if nothing is there. @throws FileAdapterError, also if it is not a file */
 export async function hashAt(

@@ -19,26 +19,6 @@ export const withMark = (text: string): string => (hasMark(text) ? text : BOM + 
 export const lineOutOfRange = (lines: number): InvalidParams =>
   new InvalidParams(`'line' must be between 1 and ${lines + 1}`);
 
-/** @throws InvalidParams if `line` is more than one past the last line */
-export function cutLines(text: string, { line, limit }: LineRange): string {
-  let start = 0;
-  for (let at = 1; at < line; at++) {
-    const next = nextLine(text, start);
-    if (start === text.length) throw lineOutOfRange(at - 1);
-    start = next;
-  }
-  if (limit === undefined) return text.slice(start);
-  let end = start;
-  for (let taken = 0; taken < limit && end < text.length; taken++) end = nextLine(text, end);
-  return text.slice(start, end);
-}
-
-/** End of the line that starts at `from`. */
-function nextLine(text: string, from: number): number {
-  const feed = text.indexOf("\n", from);
-  return feed < 0 ? text.length : feed + 1;
-}
-
 /** Converts `text` to the dominant line ending of `like`; unchanged if `like` has no line endings. */
 export function alignNewlines(text: string, like: string): string {
   const crlf = like.match(/\r\n/g)?.length ?? 0;

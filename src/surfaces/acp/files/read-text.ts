@@ -1,10 +1,11 @@
 // Reads text for `fs/read_text_file`, from an open buffer or from the file.
 
+import type { CallTerms } from "../../../core/call/terms.js";
 import { tooLargeToRead } from "../../../core/errors/texts.js";
 import type { ReadInput } from "../../../schema/types.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
-import { type FilePlace, hashAt, hashOfText, readRange } from "./files.js";
-import { cutLines, type LineRange, lineOutOfRange, withoutMark } from "./lines.js";
+import { type FileCalls, type FilePlace, hashAt, hashOfText, parseRead } from "./files.js";
+import { type LineRange, lineOutOfRange, withoutMark } from "./lines.js";
 
 export interface TextRead {
   readonly content: string;
@@ -23,46 +24,46 @@ export interface ReadRequest {
   readonly signal: AbortSignal;
 }
 
+/** The unsaved text that is shown in place of a file. `undefined`: the file is. @throws FileAdapterError: it may not be read */
+export async function unsavedAt(
+  { buffers }: FileSession,
+  calls: FileCalls,
+  place: FilePlace,
+  signal: AbortSignal,
+): Promise<{ readonly terms: CallTerms; readonly conflict: boolean; readonly hash: string | null } | undefined> {
+  // Without buffers the file key is not needed.
+  if (buffers.isEmpty) return undefined;
+  const key = await keyOf(calls, place, signal);
+  if (buffers.get(key) === undefined) return undefined;
+  // Also for a missing file: this call checks that the session may read the path at all.
+  const hash = (await hashAt(calls, place, signal)) ?? null;
+  const shown = buffers.shown(key, hash);
+  return shown && { terms: { unsaved: Buffer.from(shown.text) }, conflict: shown.conflict, hash };
+}
+
 /**
  * Text of a file as its user sees it: the open buffer, else the file. A byte order mark is removed.
  * @throws FileAdapterError, InvalidParams
  */
 export async function readText(session: FileSession, request: ReadRequest): Promise<TextRead> {
-  const { buffers, calls } = session;
-  // Fast path: without buffers the file key is not needed.
-  if (buffers.isEmpty) return readDisk(session, request);
-  const key = await keyOf(calls, request.place, request.signal);
-  return buffers.get(key) === undefined ? readDisk(session, request) : readBuffer(session, request, key);
-}
-
-async function readBuffer(session: FileSession, request: ReadRequest, key: string): Promise<TextRead> {
-  const { buffers, calls, host } = session;
-  const { place, range, signal } = request;
-  // Also runs for a missing file: this call checks that the session may read the path at all.
-  const hash = (await hashAt(calls, place, signal)) ?? null;
-  const shown = buffers.shown(key, hash);
-  if (shown === undefined) return readDisk(session, request);
-  const text = withoutMark(shown.text);
-  const content = range === undefined ? text : cutLines(text, range);
-  const size = Buffer.byteLength(content);
-  const { maxReadBytes = size } = host;
-  if (size > maxReadBytes) throw tooLargeToRead(place, size, maxReadBytes, "");
-  return { content, conflict: shown.conflict, hash };
-}
-
-async function readDisk({ calls, host }: FileSession, request: ReadRequest): Promise<TextRead> {
+  const { calls, host } = session;
   const { range, place, hashes, signal } = request;
   const { maxReadBytes } = host;
+  const unsaved = await unsavedAt(session, calls, place, signal);
+  const context = calls.context(signal);
+  const read = async (input: ReadInput) =>
+    parseRead(await calls.adapter.invoke("file:read", input, unsaved ? { ...context, terms: unsaved.terms } : context));
   const input = inputFor(place, range, maxReadBytes);
-  let output = await readRange(calls, input, signal);
+  let output = await read(input);
   // The content was decoded as UTF-16 or as the root's configured encoding; agents get it only if it is valid UTF-8
   // too.
-  if (output.encoding !== "utf-8") output = await readRange(calls, { ...input, encoding: "utf-8" }, signal);
+  if (output.encoding !== "utf-8") output = await read({ ...input, encoding: "utf-8" });
   const { content = "", complete, size, totalLines } = output;
   // A truncated result would look complete to the agent.
   if (complete === false) throw tooLargeToRead(place, size, maxReadBytes ?? Buffer.byteLength(content), "");
   if (range !== undefined && totalLines !== undefined && range.line > totalLines + 1) throw lineOutOfRange(totalLines);
   const text = range === undefined || range.line === 1 ? withoutMark(content) : content;
+  if (unsaved !== undefined) return { content: text, conflict: unsaved.conflict, hash: unsaved.hash };
   return hashes && range === undefined
     ? { content: text, conflict: false, hash: hashOfText(content) }
     : { content: text, conflict: false };

@@ -11,10 +11,11 @@ import type { McpHost, ToolCall } from "../../mcp/host.js";
 import { advertisedTool } from "../../mcp/offer/advertised-tool.js";
 import { EVERYDAY, instructions, READ_BUDGET } from "../../mcp/offer/everyday.js";
 import { toolInput } from "../../mcp/offer/tool-input.js";
-import { type FileCalls, type FilePlace, hashAt, isByPath } from "../files/files.js";
+import { type FileCalls, type FilePlace, isByPath } from "../files/files.js";
 import { findPlace, type Mount } from "../files/mounts.js";
+import { unsavedAt } from "../files/read-text.js";
 import { type AcpSession, audit, type Peer } from "../protocol/handlers.js";
-import { type FileSession, keyOf, type Reach } from "../protocol/session.js";
+import type { Reach } from "../protocol/session.js";
 import { Rejected } from "../review/approval.js";
 import type { Trace } from "../review/audit.js";
 import { change, type ToolRun } from "./change.js";
@@ -147,28 +148,16 @@ async function look(
   { session, operation, input, calls, signal, trace }: ToolRun,
   offered: OfferedTools,
 ): Promise<unknown> {
-  const unsaved = operation === "file:read" ? await unsavedText(session, { calls, input, signal }) : undefined;
-  const context = calls.context(signal);
-  const terms = unsaved === undefined ? {} : { terms: { unsaved: Buffer.from(unsaved) } };
-  const output = await calls.adapter.invoke(operation, input, { ...context, ...terms });
+  const { root, path, version } = input;
+  const isShown = operation === "file:read" && typeof root === "string" && typeof path === "string";
+  const unsaved =
+    isShown && version === undefined ? await unsavedAt(session, calls, { root, path }, signal) : undefined;
+  const output = await calls.adapter.invoke(operation, input, { ...calls.context(signal), terms: unsaved?.terms });
   if (operation === "file:read") {
     const { length, size } = fieldsOf(output);
     trace.bytes = Number(length ?? size ?? 0);
   }
   return operation === "file:roots" ? rootsOutput(output as RootsOutput, offered) : output;
-}
-
-async function unsavedText(
-  { buffers }: FileSession,
-  { calls, input: { root, path, version }, signal }: Pick<ToolRun, "calls" | "input" | "signal">,
-): Promise<string | undefined> {
-  if (buffers.isEmpty || typeof root !== "string" || typeof path !== "string" || version !== undefined)
-    return undefined;
-  const place = { root, path };
-  const key = await keyOf(calls, place, signal);
-  if (buffers.get(key) === undefined) return undefined;
-  // Whether the session may read it at all, too.
-  return buffers.shown(key, (await hashAt(calls, place, signal)) ?? null)?.text;
 }
 
 /** Roots as agents know them: by the paths of their mounts. */
