@@ -63,6 +63,21 @@ CREATE TABLE IF NOT EXISTS ended (
 );
 CREATE INDEX IF NOT EXISTS ended_n ON ended (n);
 
+-- Jobs whose ids were told while they ran. 'lost': their instance went before they ended. `owners` are MACs of those who find them in lists.
+CREATE TABLE IF NOT EXISTS job (
+  id text PRIMARY KEY,
+  instance int NOT NULL,
+  state text NOT NULL CHECK (state IN ('open', 'ended', 'lost')),
+  owners text[] NOT NULL,
+  sealed bytea NOT NULL,
+  updated timestamptz NOT NULL DEFAULT now(),
+  ttl interval NOT NULL,
+  expires timestamptz
+);
+CREATE INDEX IF NOT EXISTS job_open ON job (instance) WHERE state = 'open';
+CREATE INDEX IF NOT EXISTS job_owners ON job USING gin (owners);
+CREATE INDEX IF NOT EXISTS job_expires ON job (expires);
+
 -- Last uses of access tokens, and marks of static ones.
 CREATE TABLE IF NOT EXISTS used (
   id text PRIMARY KEY,

@@ -27,6 +27,7 @@ import { parseAssetReference } from "./assets/id.js";
 import { type Catalogue, createCatalogue } from "./catalogue/catalogue.js";
 import { createValues } from "./catalogue/values.js";
 import { createJobs, type JobLimits, type Jobs, type JobsOptions } from "./jobs/jobs.js";
+import type { ClusterParts } from "./shared/cluster-parts.js";
 import { listenOnSocket } from "./start/socket-file.js";
 
 export interface VenueHttpOptions
@@ -67,6 +68,8 @@ export interface VenueHostOptions {
   readonly events?: VenueEvents | undefined;
   /** Hears when it serves HTTP. @param port absent on a socket */
   readonly onListen?: ((port: number | undefined) => Promise<void>) | undefined;
+  /** Absent: the venue is one process. The host owns none of it. */
+  readonly cluster?: ClusterParts | undefined;
   /** Hears of jobs that begin and end. */
   readonly onJob?: JobsOptions["onChange"] | undefined;
   /** Absent: there is no endpoint for whole files. */
@@ -94,7 +97,7 @@ export interface VenueHost {
   readonly name: string;
   readonly did: string;
   readonly catalogue: Catalogue;
-  readonly jobs: CallerJobs & Pick<Jobs, "size" | "running" | "bytes">;
+  readonly jobs: CallerJobs & Pick<Jobs, "size" | "running" | "bytes" | "lose">;
   /** Base URL without a trailing slash. With port 0, the port is known only while listening. */
   readonly url: string;
   /** Starts a job. @throws UNKNOWN_OPERATION, Overloaded */
@@ -130,12 +133,14 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
     listsAnonymous,
     publicDid: publicDid(did),
     onChange: options.onJob,
+    keeper: options.cluster?.keeper,
   });
   let surface: HttpSurface | undefined;
   // Asked for at every request; it changes once, when the venue begins to listen.
   let known: { readonly address: HttpAddress | undefined; readonly url: string } | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
+    if (surface !== undefined) await options.cluster?.drain();
     const begunMs = performance.now();
     await jobs.close(graceMs);
     await surface?.close(performance.now() - begunMs);
@@ -216,7 +221,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     corsOrigins: http.corsOrigins ?? [],
     trustProxy: http.trustProxy ?? false,
     limits: { inlineWaitMs, maxWaitMs, maxRequestBytes: http.maxRequestBytes, maxContentSize: http.maxContentSize },
-    ...{ rateLimit: http.rateLimit, jobs, assets, metrics: options.metrics },
+    ...{ rateLimit: http.rateLimit, jobs, assets, metrics: options.metrics, peers: options.cluster?.peers },
     ...{ files: options.files, events: options.events, login: options.login },
     dav: options.dav && { ...options.dav, invoke: invokerOf(catalogue) },
     url: () => venue.url,

@@ -48,6 +48,7 @@ export const ERROR_CODES = {
   KEY_REQUIRED: { http: 403, rpc: -32602, retry: false },
   STORE_UNAVAILABLE: { http: 503, rpc: -32603, retry: true },
   SHARED_STATE_UNAVAILABLE: { http: 503, rpc: -32603, retry: true },
+  INSTANCE_LOST: { http: 500, rpc: -32603, retry: false },
   STORE_DAMAGED: { http: 500, rpc: -32603, retry: false },
   APPROVAL_REQUIRED: { http: 403, rpc: -32003, retry: false },
   APPROVAL_DENIED: { http: 403, rpc: -32003, retry: false },

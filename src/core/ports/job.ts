@@ -3,6 +3,7 @@
 import type { Caller } from "../call/caller.js";
 import type { Page, Paged } from "../call/page.js";
 import type { Abortable } from "../call/scope.js";
+import type { Awaitable } from "../io.js";
 import type { SurfaceContext } from "./adapter.js";
 
 export type JobStatus = "PENDING" | "STARTED" | "COMPLETE" | "FAILED" | "CANCELLED";
@@ -93,7 +94,7 @@ export interface CallerJobs {
   /** Stops a job before its next side effect. @returns the record once it has ended, or its state after a short wait */
   cancel(id: string, caller: Caller, reason?: string): Promise<JobLookup>;
   /** Cancels a running job, and drops it. @returns its last record */
-  delete(id: string, caller: Caller): JobLookup;
+  delete(id: string, caller: Caller): Awaitable<JobLookup>;
   /** A terminal state counts as delivered once the listener, or `found`, has received it. @throws Overloaded */
   watch(id: string, caller: Caller, listener: JobListener): JobWatch;
 }

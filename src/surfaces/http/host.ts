@@ -11,6 +11,7 @@ import type { Log } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
 import type { FileTransfers, TicketRequest } from "../../core/ports/transfer.js";
 import type { McpEndpoint } from "../mcp/http.js";
+import type { HttpPeers } from "./passing/port.js";
 
 /** An operation as clients see it. */
 export interface OperationListing {
@@ -211,6 +212,8 @@ export interface HttpHost {
   /** Absent: no rate limit. */
   readonly rateLimit?: RateLimit | undefined;
   readonly jobs: CallerJobs;
+  /** Absent: the venue is one process. */
+  readonly peers?: HttpPeers | undefined;
   readonly assets: Assets;
   /** Absent: there is no `/api/v1/files`. */
   readonly files?: HttpFiles | undefined;

@@ -39,6 +39,8 @@ export interface McpRequest {
   isBehind(): boolean;
   /** Whether the credential of the request would be refused now. */
   isRefused(): boolean;
+  /** Passes the request on to the other instances of the venue. Absent: there are none. */
+  readonly tellOthers?: (() => void) | undefined;
 }
 
 /** Answer to a request. Status and headers are known once the message is. */
@@ -90,7 +92,7 @@ function serveRoute(route: Route, request: McpRequest, { calls, host }: Parts): 
   const { era, requests, notifications, isBatch } = route;
   const { caller, headers, memory, hangUp, note, isBehind, isRefused } = request;
   // Only revisions of before cancel by a message: since then a client hangs up.
-  if (era === "legacy") for (const one of notifications) cancel(calls, caller, one);
+  if (era === "legacy" && !notifications.every((one) => cancel(calls, caller, one))) request.tellOthers?.();
   const [first] = requests;
   if (first === undefined) return { status: 202 };
   if (era === "modern" && !isServed(first.method, era, host)) {
@@ -131,9 +133,10 @@ function serveRoute(route: Route, request: McpRequest, { calls, host }: Parts): 
 const hasNotes = ({ method, params }: Request): boolean =>
   method === LISTEN || metaOf(params)?.["progressToken"] !== undefined;
 
-function cancel(calls: DetachedCalls, caller: Caller, { method, params }: Notification): void {
+/** @returns `false`: it cancels a call that is not here */
+function cancel(calls: DetachedCalls, caller: Caller, { method, params }: Notification): boolean {
   const id = params?.["requestId"];
-  if (method === "notifications/cancelled" && isRequestId(id)) calls.cancel(caller, id);
+  return method !== "notifications/cancelled" || !isRequestId(id) || calls.cancel(caller, id);
 }
 
 function refusal(error: unknown, { body }: McpRequest, { onError, onRefusal }: McpReports): McpAnswer {
@@ -183,10 +186,12 @@ export class DetachedCalls {
     return { signal: controller.signal, end };
   }
 
-  /** Does nothing if several calls have the id: two clients of one caller count from the same number. */
-  cancel(caller: Caller, id: RequestId): void {
+  /** Does nothing if several calls have the id: two clients of one caller count from the same number. @returns `false`: it is not here */
+  cancel(caller: Caller, id: RequestId): boolean {
+    if (caller.authentication === "public") return true;
     const [only, ...others] = this.#running.get(keyOf(caller, id)) ?? [];
-    if (others.length === 0 && caller.authentication !== "public") only?.abort();
+    if (others.length === 0) only?.abort();
+    return only !== undefined;
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type RecordedJob,
   type Submission,
 } from "../../core/ports/job.js";
+import type { JobKeeper, KeptJob } from "./keeper.js";
 import { endRecord, estimateBytes, type Outcome } from "./record.js";
 
 /** Maximum bytes of input of all running jobs; a single job may exceed it if it runs alone. */
@@ -74,6 +75,7 @@ export type HearJob = (record: JobRecord, owners: readonly string[]) => void;
 /** How a job ends: its hooks and rules. */
 export interface JobSettling {
   readonly hear: HearJob | undefined;
+  readonly keeper: JobKeeper | undefined;
   readonly hidesInput: boolean;
   /** The record lacks part of the output, which only callers waiting from the start receive. */
   readonly hidesOutput: boolean;
@@ -81,7 +83,7 @@ export interface JobSettling {
 }
 
 /** A run with its record and the listeners waiting for its end. */
-export class Job extends Run implements RecordedJob {
+export class Job extends Run implements RecordedJob, KeptJob {
   readonly isPrivate: boolean;
   /**
    * Callers that may see the job: DIDs, and `narrowedTo` of a caller. Besides the caller, the maker of its access token, or the
@@ -98,6 +100,8 @@ export class Job extends Run implements RecordedJob {
   watchers = 0;
   /** Why its caller has cancelled it. */
   cancelReason: string | undefined;
+  /** Whether it has a keeper, since its id was told while it ran. */
+  isKept = false;
 
   constructor(id: string, submission: Submission, record: JobRecord, settling: JobSettling) {
     super(id, submission);
@@ -185,7 +189,13 @@ export class Job extends Run implements RecordedJob {
     this.#awaiting += 1;
     // Operations without I/O end within a few microtasks, and then no timer is needed.
     for (let turn = 0; turn < MAX_TURNS && !this.finished; turn += 1) await undefined;
-    const record = this.finished ? this.#record : await this.ended(ms, gone);
+    const { keeper } = this.#settling;
+    let record = this.finished ? this.#record : await this.ended(ms, gone);
+    if (keeper !== undefined && !isTerminal(record.status)) {
+      this.isKept = true;
+      await keeper.begin(this);
+      record = this.#record;
+    }
     this.#awaiting -= 1;
     // The job may have ended just after the wait did.
     if (this.finished) this.#settling.onSettled(this, isTerminal(record.status) && gone?.aborted !== true);

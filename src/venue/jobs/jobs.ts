@@ -5,6 +5,7 @@ import type { Page, Paged } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";
 import { Overloaded } from "../../core/errors/errors.js";
 import { unknownOperation } from "../../core/errors/texts.js";
+import { type Awaitable, after } from "../../core/io.js";
 import type {
   CallerJobs,
   JobListener,
@@ -18,7 +19,8 @@ import type {
 } from "../../core/ports/job.js";
 import type { Catalogue, HostedOperation } from "../catalogue/catalogue.js";
 import { type HearJob, Job, type JobSettling, Run, RunningJobs } from "./job.js";
-import { createJobIds, failureOf, type Outcome, outcomeOf, startRecord } from "./record.js";
+import type { JobKeeper, KeptJob } from "./keeper.js";
+import { createJobIds, endRecord, failureOf, type Outcome, outcomeOf, startRecord } from "./record.js";
 import { JobRecords, type RetentionLimits } from "./records.js";
 
 export interface JobLimits extends RetentionLimits {
@@ -33,6 +35,8 @@ export interface JobsOptions {
   /** DID that anonymous callers share. */
   readonly publicDid: string;
   readonly onChange?: HearJob | undefined;
+  /** Absent: the venue is one process. */
+  readonly keeper?: JobKeeper | undefined;
   /** Whether anonymous callers may list jobs; the list has the jobs of all anonymous callers. */
   readonly listsAnonymous: boolean;
   /** Logs a failure its caller sees only as `INTERNAL`. The second argument is the id the caller was shown. */
@@ -53,25 +57,33 @@ const RETRY_MS = 1000;
 const STOP_MS = 1000;
 
 /** The callers whose jobs a caller sees. */
-const ownerOf = ({ did, narrowedTo = did }: Caller): string => narrowedTo;
+export const ownerOf = ({ did, narrowedTo = did }: Caller): string => narrowedTo;
+
+const isKept = (run: Run): run is Job => run instanceof Job && run.isKept;
+
+/** A cancellation with the reason that its caller gave. */
+const explained = (outcome: Outcome, { cancelReason: error }: Job): Outcome =>
+  outcome.status === "CANCELLED" && error !== undefined ? { ...outcome, error } : outcome;
 
 /** The jobs of a venue: starts, tracks, cancels and forgets jobs. Ids are bare lower-case hex. */
 export class Jobs implements CallerJobs {
   readonly #options: JobsOptions;
-  readonly #nextId = createJobIds();
+  readonly #nextId: ReturnType<typeof createJobIds>;
   readonly #records: JobRecords;
   readonly #running: RunningJobs;
-  readonly #settling: Pick<JobSettling, "hear" | "onSettled">;
+  readonly #settling: Pick<JobSettling, "hear" | "keeper" | "onSettled">;
   #watchers = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: JobsOptions) {
     this.#options = options;
+    const { keeper } = options;
+    this.#nextId = createJobIds(keeper && (() => keeper.instance));
     this.#running = new RunningJobs(options.limits.max);
     this.#records = new JobRecords(options.clock, options.limits);
     const onSettled = (job: Job, isDelivered: boolean): void =>
       isDelivered ? this.#delivered(job) : this.#records.keep(job);
-    this.#settling = { hear: options.onChange, onSettled };
+    this.#settling = { hear: options.onChange, keeper, onSettled };
   }
 
   /** Number of records, running jobs included. */
@@ -148,12 +160,22 @@ export class Jobs implements CallerJobs {
     return this.#show(job, caller);
   }
 
-  delete(id: string, caller: Caller): JobLookup {
+  delete(id: string, caller: Caller): Awaitable<JobLookup> {
     const job = this.#lookUp(id, caller);
     if (!(job instanceof Job)) return job;
     if (!job.finished) this.#running.abort(id);
-    this.#records.remove(id);
-    return { found: job.record() };
+    const found = job.record();
+    return after(this.#remove(job), () => ({ found }));
+  }
+
+  /** Ends a kept job as others hold it to have ended; its run stops before its next side effect. */
+  lose({ id }: Pick<KeptJob, "id">, record: JobRecord): void {
+    const job = this.#records.get(id);
+    if (job === undefined) return;
+    job.abort();
+    job.finish(record, record.updated);
+    this.#records.keep(job);
+    job.announce();
   }
 
   watch(id: string, caller: Caller, listener: JobListener): JobWatch {
@@ -204,18 +226,26 @@ export class Jobs implements CallerJobs {
       outcome = outcomeOf(output, operation.metadata.hiddenOutput, run);
     } catch (error) {
       const failed = failureOf(error, run.id, this.#options.logInternal);
-      this.#end(run, failed.outcome);
+      if (isKept(run)) await this.#endKept(run, failed.outcome);
+      else this.#end(run, failed.outcome);
       throw failed.fault;
     }
-    this.#end(run, outcome);
+    if (isKept(run)) await this.#endKept(run, outcome);
+    else this.#end(run, outcome);
     return output;
   }
 
-  #end(run: Run, outcome: Outcome): void {
-    if (run instanceof Job) {
-      const { cancelReason: error } = run;
-      const isExplained = outcome.status === "CANCELLED" && error !== undefined;
-      run.finish(isExplained ? { ...outcome, error } : outcome, this.#options.clock.nowMs());
+  /** The end of a kept job shows once all instances can see it. */
+  async #endKept(job: Job, outcome: Outcome): Promise<void> {
+    const record = endRecord(job.record(), explained(outcome, job), this.#options.clock.nowMs());
+    const isWanted = !job.finished && this.#records.get(job.id) === job;
+    if (isWanted) await this.#options.keeper?.end(job, record);
+    this.#end(job, outcome, record.updated);
+  }
+
+  #end(run: Run, outcome: Outcome, updated = this.#options.clock.nowMs()): void {
+    if (run instanceof Job && !run.finished) {
+      run.finish(explained(outcome, run), updated);
       // A private job is not kept for the request that waits for it, unless that turns out to be gone.
       if (!run.isPrivate || !run.isAwaited) this.#records.keep(run);
       run.announce();
@@ -237,7 +267,12 @@ export class Jobs implements CallerJobs {
   }
 
   #delivered(job: Job): void {
-    if (job.isPrivate && job.finished) this.#records.remove(job.id);
+    if (job.isPrivate && job.finished) void this.#remove(job);
+  }
+
+  #remove(job: Job): Awaitable<void> {
+    this.#records.remove(job.id);
+    return job.isKept ? this.#options.keeper?.remove(job) : undefined;
   }
 
   async #shutDown(graceMs: number): Promise<void> {

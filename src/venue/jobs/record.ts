@@ -148,9 +148,10 @@ const BATCH = 512;
  * Creates a generator of job ids: 6 bytes of time, 2 of a counter, 8 cryptographically random, as 32 hex digits. Ids
  * sort in order of creation (up to 65,536 per millisecond) and cannot be guessed from one another.
  *
+ * @param instance number that stands in place of the counter; then ids of one millisecond have no order
  * @returns a function from the time (milliseconds since the epoch) to the next id
  */
-export function createJobIds(): (nowMs: number) => string {
+export function createJobIds(instance?: () => number): (nowMs: number) => string {
   let random = Buffer.alloc(0);
   let offset = 0;
   let lastMs = -1;
@@ -168,7 +169,7 @@ export function createJobIds(): (nowMs: number) => string {
       random = randomBytes(BATCH * RANDOM_BYTES);
       offset = 0;
     }
-    const count = counter.toString(16).padStart(4, "0");
+    const count = (instance?.() ?? counter).toString(16).padStart(4, "0");
     const tail = random.toString("hex", offset, offset + RANDOM_BYTES);
     offset += RANDOM_BYTES;
     return time + count + tail;

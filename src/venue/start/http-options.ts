@@ -17,14 +17,16 @@ export async function httpOptions(
   { listens, log }: { readonly listens: boolean; readonly log: Log },
 ): Promise<VenueHttpOptions> {
   const { listen, hostname, port, baseUrl, hosts, corsOrigins, trustProxy, maxRequestBytes, maxContentSize } = config;
-  const { maxInFlightBytes } = config;
+  const { maxInFlightBytes, shared } = config;
+  const ofPeers = shared?.advertise === undefined ? [] : [bareHost(new URL(shared.advertise).hostname)];
   const rate = config.rateLimit ?? (isLoopbackListener(config) ? false : DEFAULT_RATE);
   // Read only where it can be served: `mcp` and `call` never load it.
   const workspace = listens ? (await import("./workspace.js")).openWorkspace(config, log) : undefined;
   return {
     listen: listen ?? { hostname: bareHost(hostname), port },
     publicAccess: servesPublic(config),
-    ...{ maxRequestBytes, maxContentSize, hosts, corsOrigins, trustProxy, maxInFlightBytes, baseUrl, workspace },
+    hosts: [...hosts, ...ofPeers],
+    ...{ maxRequestBytes, maxContentSize, corsOrigins, trustProxy, maxInFlightBytes, baseUrl, workspace },
     rateLimit: rate === false ? undefined : await openRateLimit(rate),
   };
 }

@@ -7,6 +7,7 @@ import { type AuditSink, teeSink } from "../../audit/record.js";
 import { isLoopbackListener } from "../../config/loopback.js";
 import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { contextOf } from "../../core/call/attribute.js";
+import type { Caller } from "../../core/call/caller.js";
 import { systemClock } from "../../core/clock.js";
 import { later } from "../../core/later.js";
 import type { VenueEvent } from "../../core/ports/changes/events.js";
@@ -26,6 +27,7 @@ import { auditEvents, createVenueEvents, jobEvents } from "../events/venue-event
 import { type Access, capabilityRulesOf } from "../identity/access.js";
 import { ownContext } from "../identity/own-caller.js";
 import { createLogin, stampTagsOf } from "../identity/tickets.js";
+import type { ClusterOptions } from "../shared/cluster.js";
 import type { PostgresShared } from "../shared/postgres.js";
 import { createVenueHost, type VenueHost } from "../venue.js";
 import { allOrNothing, asConfigError, type Opened } from "./all-or-nothing.js";
@@ -100,12 +102,16 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
     ...{ files: adapter, assets, nameCaller, approvals, logInternal },
     ...{ events: readers, rejudge },
   };
+  const stillHolds = (caller: Caller) => rejudge(contextOf(caller)) !== undefined;
+  const onLost: ClusterOptions["onLost"] = (job, record) => host?.jobs.lose(job, record);
+  const cluster =
+    shared && keep((await import("../shared/cluster.js")).createCluster({ shared, config, stillHolds, onLost }));
   host = keep(
     createVenueHost({
       ...{ name: config.name, did: access.did, log, logInternal, adapters: [adapter], assets },
       ...{ authenticate: access.authenticate, nameCaller, didDocument: access.didDocument },
       authorizationServers: () => access.issuers?.urls ?? [],
-      stillHolds: (caller) => rejudge(contextOf(caller)) !== undefined,
+      ...{ stillHolds, cluster },
       files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
       events: readers,
       onListen: shared && ((port) => shared.listening(port)),
@@ -125,18 +131,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   metrics?.observe({ jobs, assets, roots: () => adapter.roots, operations: () => catalogue.all(), auditLost });
 
   const venue = venueOf({
-    config,
-    options,
-    opened,
-    events,
-    access,
-    audit,
-    sink,
-    adapter,
-    host,
-    logInternal,
-    ofMcp,
-    shared,
+    ...{ config, options, opened, events, access, audit, sink, adapter, host, logInternal, ofMcp, shared },
   });
   // With `filesOnly` the code of operations on tokens and callers is not even loaded.
   if (!filesOnly) {

@@ -32,6 +32,7 @@ import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import { closedAccess } from "../../../src/venue/identity/access.js";
 import { createVenueAdapters } from "../../../src/venue/operations/venue-adapters.js";
 import { unavailable } from "../../../src/venue/shared/connection.js";
+import { instanceLost } from "../../../src/venue/shared/lost-job.js";
 import { anyCharacter } from "../../any-character.js";
 import { dispatchOn } from "../../dispatch/fake.js";
 import { type Failure, failureOf, useGround } from "../../ops/ground.js";
@@ -82,6 +83,7 @@ const SPECIFIED: readonly [string, number | undefined, number, boolean][] = [
   ["KEY_REQUIRED", undefined, -32602, false],
   ["STORE_UNAVAILABLE", 503, -32603, true],
   ["SHARED_STATE_UNAVAILABLE", 503, -32603, true],
+  ["INSTANCE_LOST", 500, -32603, false],
   ["STORE_DAMAGED", 500, -32603, false],
   ["APPROVAL_REQUIRED", 403, -32003, false],
   ["APPROVAL_DENIED", 403, -32003, false],
@@ -486,6 +488,7 @@ describe("every error code", () => {
     STORE_UNAVAILABLE: ofDrive("STORE_UNAVAILABLE"),
     SHARED_STATE_UNAVAILABLE: failing(() => unavailable("timeout")),
     OUTCOME_UNKNOWN: failing(() => outcomeUnknown("a")),
+    INSTANCE_LOST: failing(() => instanceLost()),
     STORE_DAMAGED: ofDrive("STORE_DAMAGED"),
     PERMISSION_DENIED: () => asNobody(ground.dir, fail("mkdir", { path: "new" })),
     NO_SPACE: failing(noSpace),

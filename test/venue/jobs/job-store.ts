@@ -35,9 +35,9 @@ export interface Store {
 /** A job store over fake operations. */
 export function store(
   operations: Record<string, FakeOperation>,
-  limits: Partial<JobLimits & Pick<JobsOptions, "listsAnonymous">> = {},
+  limits: Partial<JobLimits & Pick<JobsOptions, "listsAnonymous" | "keeper">> = {},
 ): Store {
-  const { listsAnonymous = true, ...others } = limits;
+  const { listsAnonymous = true, keeper, ...others } = limits;
   const adapter = fakeAdapter(operations);
   const clock = new TestClock();
   const logged: unknown[] = [];
@@ -52,7 +52,7 @@ export function store(
     clock,
     limits: { max: 100, maxBytes: 1_000_000, ttlMs: 1000, inlineWaitMs: 1000, ...others },
     publicDid: PUBLIC_DID,
-    listsAnonymous,
+    ...{ listsAnonymous, keeper },
     logInternal: (error, requestId) => logged.push([error, requestId]),
   });
   return { jobs, clock, adapter, logged };

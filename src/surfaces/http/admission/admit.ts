@@ -12,6 +12,7 @@ import { entranceOf } from "../plumbing/entrance.js";
 import {
   authenticationRequired,
   HttpError,
+  invalidForward,
   invalidToken,
   issuerUnavailable,
   severalHosts,
@@ -98,8 +99,10 @@ export class Admission {
 
   #limit(known: Caller | HttpError, request: FastifyRequest, reply: FastifyReply): Awaitable<boolean> {
     const host = this.#host;
-    // Wrong codes have a limit of their own, and whoever sends them must not keep the right one out.
-    if (host.rateLimit === undefined || isLogin(request)) return this.#accept(known, request, reply);
+    // Wrong codes have a limit of their own, and whoever sends them must not keep the right one out. What another instance passes on has
+    // been counted there.
+    const isPassedOn = host.peers?.isPassedOn(request.raw) === true;
+    if (host.rateLimit === undefined || isLogin(request) || isPassedOn) return this.#accept(known, request, reply);
     const isKnown = !(known instanceof HttpError) && known.authentication !== "public";
     const sender = { address: addressOf(request), ...(isKnown ? { did: known.did } : {}) };
     return host.rateLimit(sender).then((waitMs) => {
@@ -117,7 +120,10 @@ export class Admission {
     });
   }
 
-  #authenticate({ headers, rawHeaders }: IncomingMessage, isForDav: boolean): Awaitable<Caller | HttpError> {
+  #authenticate(request: IncomingMessage, isForDav: boolean): Awaitable<Caller | HttpError> {
+    const { headers, rawHeaders } = request;
+    const passedOn = this.#host.peers?.admit(request);
+    if (passedOn !== undefined) return passedOn === "refused" ? invalidForward() : passedOn;
     const { authorization } = headers;
     if (authorization === undefined) return this.#host.publicCaller;
     // Node keeps the first of several headers, but a proxy in front may have checked another.

@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
+import type { Page, Paged } from "../../../core/call/page.js";
 import { escapeText } from "../../../core/errors/texts.js";
 import { attempt } from "../../../core/io.js";
 import { isTerminal, type JobRecord, type JobRefusal } from "../../../core/ports/job.js";
@@ -9,8 +10,9 @@ import { fieldsOf } from "../../../core/unknown.js";
 import { parseJson, readBody } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { type Endpoint, EVENT_STREAM, endpointsOf, json, object, pathParameter } from "../openapi/endpoint.js";
+import type { JobPage } from "../passing/port.js";
 import { EVENT_HEADERS, recordJson, recordText, sendJson } from "../plumbing/answer.js";
-import { beginStream } from "../plumbing/connection.js";
+import { beginStream, endWithCredential } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
 import { PAGE_PARAMETERS, parsePage } from "../plumbing/query.js";
@@ -18,14 +20,23 @@ import { PAGE_PARAMETERS, parsePage } from "../plumbing/query.js";
 /** Interval of comment lines; a second below the longest silence allowed, since timers may be late. */
 const HEARTBEAT_MS = 14_000;
 
-/** A stream ends within this time after its credential was revoked. */
-const CREDENTIAL_MS = 800;
-
 const HEX = { type: "string", pattern: "^(0[xX])?[0-9a-fA-F]+$" };
-const endpoint = endpointsOf("Jobs", [pathParameter("id", "Hex digits, with or without `0x`", HEX)]);
+const described = endpointsOf("Jobs", [pathParameter("id", "Hex digits, with or without `0x`", HEX)]);
+
+/** An endpoint of one job, which another instance of the venue may have to answer. */
+const endpoint: typeof described = (route, handle, said) =>
+  described(route, (host, exchange) => wherever(host, exchange, handle), said);
+
+function wherever(host: HttpHost, exchange: Exchange, handle: Endpoint["handle"]): ReturnType<Endpoint["handle"]> {
+  const { peers } = host;
+  if (peers === undefined) return handle(host, exchange);
+  return peers.job(exchange, parseJobId(exchange.target), ({ body, ...instead }) =>
+    handle({ ...host, ...instead }, { ...exchange, body }),
+  );
+}
 
 export const JOB_ENDPOINTS: readonly Endpoint[] = [
-  endpoint("GET /api/v1/jobs", listJobs, {
+  described("GET /api/v1/jobs", listJobs, {
     operationId: "listJobs",
     summary: "List the ids of one's own jobs, newest first",
     parameters: PAGE_PARAMETERS,
@@ -79,9 +90,13 @@ export const JOB_ENDPOINTS: readonly Endpoint[] = [
   }),
 ];
 
-function listJobs(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
-  const { items, total, offset, limit } = host.jobs.list(parsePage(request.query), caller);
-  return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
+async function listJobs(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  const { request, reply, caller } = exchange;
+  const own = (page: Page): Paged<string> => host.jobs.list(page, caller);
+  const page = parsePage(request.query);
+  const list: JobPage = host.peers === undefined ? own(page) : await host.peers.jobs(exchange, page, own);
+  const { items, total, offset, limit, incomplete } = list;
+  return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit, incomplete }));
 }
 
 /** `HEAD` does not count as delivery, so it does not forget a private job. */
@@ -104,8 +119,8 @@ const MAX_REASON_BYTES = 8192;
 const MAX_REASON_CHARS = 1000;
 
 /** Most clients send no body; a job is cancelled whatever one sends. */
-async function reasonIn({ request, memory }: Exchange): Promise<string | undefined> {
-  const body = await readBody(request, { limit: MAX_REASON_BYTES, lease: memory }).catch(() => undefined);
+async function reasonIn({ request, memory, body: known }: Exchange): Promise<string | undefined> {
+  const body = known ?? (await readBody(request, { limit: MAX_REASON_BYTES, lease: memory }).catch(() => undefined));
   const { reason } = fieldsOf(attempt(() => parseJson(body, { json5: false })));
   return typeof reason === "string" && reason !== "" ? escapeText(reason.slice(0, MAX_REASON_CHARS)) : undefined;
 }
@@ -115,9 +130,9 @@ function pauseJob(host: HttpHost, exchange: Exchange): FastifyReply {
   return refuse(host, exchange, "Job cannot be paused or resumed");
 }
 
-function deleteJob(host: HttpHost, { reply, caller, target }: Exchange): FastifyReply {
+async function deleteJob(host: HttpHost, { reply, caller, target }: Exchange): Promise<FastifyReply> {
   const id = parseJobId(target);
-  ownJob(host.jobs.delete(id, caller), id);
+  ownJob(await host.jobs.delete(id, caller), id);
   return sendJson(reply, 200, '{"deleted":true}');
 }
 
@@ -194,14 +209,6 @@ export function streamJob(
   const stream = new EventStream(raw, (record) => event(host, record), heartbeatMs);
   stream.update(found);
   return reply;
-}
-
-/** Ends a stream when the credential that opened it has ended. */
-function endWithCredential(raw: ServerResponse, holds: () => boolean): void {
-  const look = setInterval(() => {
-    if (!holds()) raw.destroy();
-  }, CREDENTIAL_MS);
-  raw.once("close", () => clearInterval(look));
 }
 
 function event(host: HttpHost, record: JobRecord): string {

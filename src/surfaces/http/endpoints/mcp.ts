@@ -24,6 +24,8 @@ const COMMENT_MS = 15_000;
 export async function serveMcp(host: HttpHost, mcp: McpEndpoint, exchange: Exchange): Promise<FastifyReply> {
   const { request, reply, caller, memory } = exchange;
   const { method } = request;
+  const { peers } = host;
+  peers?.checkBody(exchange);
   memory.weight = WEIGHT;
   let body: unknown;
   try {
@@ -44,7 +46,9 @@ export async function serveMcp(host: HttpHost, mcp: McpEndpoint, exchange: Excha
     // A reusable connection would delay the closing of the venue.
     reply.header("connection", "close");
   }
-  return sending.answer(await mcp.serve({ method, headers, caller, memory, body, hangUp, note, isBehind, isRefused }));
+  const tellOthers = peers && (() => peers.tellAll(exchange));
+  const asked = { method, headers, caller, memory, body, hangUp, note, isBehind, isRefused, tellOthers };
+  return sending.answer(await mcp.serve(asked));
 }
 
 /** The JSON-RPC error for a body that is not JSON; the id is null because it is unknown. */

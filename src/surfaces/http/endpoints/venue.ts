@@ -14,6 +14,7 @@ import {
   schemaRef,
   TEXT,
 } from "../openapi/endpoint.js";
+import type { HttpPeers } from "../passing/port.js";
 import { COMMON_HEADERS, sendJson } from "../plumbing/answer.js";
 import { MCP_METADATA_PATH, METADATA_PATH, resourceMetadata } from "../plumbing/challenge.js";
 import { entranceOf } from "../plumbing/entrance.js";
@@ -118,6 +119,22 @@ export const HEALTH_ENDPOINT = running("GET /healthz", getHealth, {
   answers: { 200: json("They are", object({ status: { const: "ok" } })) },
 });
 
+/** Only of a venue of several instances: for the balancer in front of them. */
+export function readinessEndpoints({ peers }: HttpHost): readonly Endpoint[] {
+  if (peers === undefined) return [];
+  return [
+    running("GET /readyz", (_host, exchange) => getReadiness(peers, exchange), {
+      operationId: "getReadiness",
+      summary: "See whether requests should be sent to this instance; needs no credentials",
+      security: PUBLIC,
+      answers: {
+        200: json("They should", object({ status: { const: "ready" } })),
+        503: json("They should go to another one", object({ status: { enum: ["stale", "draining"] } })),
+      },
+    }),
+  ];
+}
+
 export function metricsEndpoints({ metrics }: HttpHost): readonly Endpoint[] {
   if (metrics === undefined) return [];
   const isPublic = metrics.readers === "public";
@@ -183,8 +200,13 @@ function getResourceMetadata(host: HttpHost, { request, reply }: Exchange): Fast
 }
 
 /** Confirms that requests are answered; to everybody, since it says nothing else. */
-function getHealth(_host: HttpHost, { reply }: Exchange): FastifyReply {
-  return sendJson(reply, 200, '{"status":"ok"}');
+function getHealth({ peers }: HttpHost, { reply }: Exchange): FastifyReply {
+  return sendJson(reply, 200, peers?.isDegraded() === true ? '{"status":"degraded"}' : '{"status":"ok"}');
+}
+
+function getReadiness(peers: HttpPeers, { reply }: Exchange): FastifyReply {
+  const status = peers.readiness();
+  return sendJson(reply, status === "ready" ? 200 : 503, JSON.stringify({ status }));
 }
 
 /** The venue's metrics in Prometheus format, if the caller may read them. @throws HttpError 401, 403 */

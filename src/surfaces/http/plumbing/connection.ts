@@ -70,6 +70,17 @@ export function refusalOf(host: Pick<HttpHost, "authenticate">, { request, calle
   };
 }
 
+/** A stream ends within this time after its credential was revoked. */
+const CREDENTIAL_MS = 800;
+
+/** Ends a stream when the credential that opened it has ended. */
+export function endWithCredential(raw: ServerResponse, holds: () => boolean): void {
+  const look = setInterval(() => {
+    if (!holds()) raw.destroy();
+  }, CREDENTIAL_MS);
+  raw.once("close", () => clearInterval(look));
+}
+
 /** Counts a stream until its connection ends. */
 export function countStream({ streams }: Pick<HttpHost, "streams">, raw: ServerResponse): void {
   if (raw.destroyed) return;

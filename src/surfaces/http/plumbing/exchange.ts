@@ -11,6 +11,8 @@ export interface Exchange {
   readonly caller: Caller;
   /** Memory lease of the request and its response. */
   readonly memory: MemoryLease;
+  /** Its body, where it was read before the endpoint. */
+  readonly body?: Buffer;
   /** The path after the fixed part, without a known suffix; percent-decoded once. */
   readonly target: string;
 }

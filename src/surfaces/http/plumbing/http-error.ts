@@ -1,7 +1,7 @@
 // HTTP errors of the surface, with their texts.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Overloaded } from "../../../core/errors/errors.js";
+import { FileAdapterError, Overloaded } from "../../../core/errors/errors.js";
 import { escapeText } from "../../../core/errors/texts.js";
 import { codeOf } from "../../../core/unknown.js";
 import type { HttpHost } from "../host.js";
@@ -64,6 +64,10 @@ export const issuerUnavailable = (retryAfterMs: number): HttpError => {
   return new HttpError(503, text, { "retry-after": `${seconds}` });
 };
 
+/** Nothing was done, so the request can be repeated. */
+const sharedUnavailable = ({ message, code }: FileAdapterError): HttpError =>
+  new HttpError(503, message, { "retry-after": "1" }, { errorCode: code });
+
 export const ticketTakenBack = (): HttpError =>
   new HttpError(401, "The rights behind this ticket were revoked. Authenticate, and ask file:transfer for another", {
     "www-authenticate": "Bearer",
@@ -125,6 +129,15 @@ export const tooManyRequests = (retryAfterMs: number): HttpError => {
 export const tooManyConnections = (): HttpError =>
   new HttpError(503, "Too many connections. Retry after 1 s", { "retry-after": "1" });
 
+export const invalidForward = (): HttpError =>
+  new HttpError(401, "Venue-Forward is for instances of this venue, and holds once. Leave it out", {
+    "www-authenticate": "Bearer",
+  });
+
+/** An instance that is there, but not reached: whatever it has is not gone. */
+export const peerUnreachable = (): HttpError =>
+  new HttpError(503, "The instance that has this job cannot be reached now. Retry after 1 s", { "retry-after": "1" });
+
 const internal = (requestId: string): HttpError => new HttpError(500, `Internal error (${requestId})`);
 
 /** A request that failed. */
@@ -138,6 +151,7 @@ interface Failed {
 export function explain(error: unknown, host: HttpHost, { id, request, response }: Failed): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof Overloaded) return tooManyRequests(error.retryAfterMs);
+  if (error instanceof FileAdapterError && error.code === "SHARED_STATE_UNAVAILABLE") return sharedUnavailable(error);
   if (codeOf(error) === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return unsupportedMediaType();
   // The client aborted the request while sending; not worth a log line.
   if (request.errored !== null || response.destroyed) return badRequest("Request incomplete");

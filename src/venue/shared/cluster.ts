@@ -1,0 +1,69 @@
+// What a venue of several instances has for its jobs and its HTTP surface: rows of jobs, requests to peers, an orderly end.
+
+import { setTimeout as pause } from "node:timers/promises";
+import { isLoopbackListener } from "../../config/loopback.js";
+import type { VenueConfig } from "../../config/types.js";
+import type { Caller } from "../../core/call/caller.js";
+import type { JobRecord } from "../../core/ports/job.js";
+import { type ForwardOutcome, PeerRequests } from "../../surfaces/http/passing/peers.js";
+import type { KeptJob } from "../jobs/keeper.js";
+import type { ClusterParts } from "./cluster-parts.js";
+import { JobRows } from "./job-rows.js";
+import type { PostgresShared } from "./postgres.js";
+
+export interface ClusterOptions {
+  readonly shared: PostgresShared;
+  readonly config: Pick<VenueConfig, "shared" | "jobs"> & Parameters<typeof isLoopbackListener>[0];
+  stillHolds(caller: Caller): boolean;
+  /** Hears that others hold a job of this instance for lost. */
+  onLost(job: KeptJob, record: JobRecord): void;
+}
+
+export interface Cluster extends ClusterParts {
+  /** How many requests were passed on, or came by another instance and were refused. */
+  readonly forwards: Readonly<Record<ForwardOutcome, number>>;
+  close(): Promise<void>;
+}
+
+/** From this age on the view of what is revoked decides nothing. */
+const STALE_MS = 5000;
+const NONE = { items: [], total: 0 };
+
+export function createCluster(options: ClusterOptions): Cluster {
+  const { shared, config } = options;
+  const { jobs } = config;
+  // As for the jobs of this instance.
+  const listsAnonymous = isLoopbackListener(config);
+  const rows = new JobRows({ shared, ttlMs: jobs.ttlMs, onLost: options.onLost });
+  const forwards = { passed: 0, failed: 0, refused: 0 };
+  let isDraining = false;
+  const isStale = () => shared.tick.ageMs >= STALE_MS;
+  const peers = new PeerRequests({
+    key: shared.secret("requests passed on"),
+    number: () => shared.self.number,
+    nowMs: Date.now,
+    live: () =>
+      shared
+        .peers()
+        .flatMap(({ number, advertise, live }) => (live && advertise !== undefined ? [{ number, advertise }] : [])),
+    readiness: () => (isDraining ? "draining" : isStale() ? "stale" : "ready"),
+    isDegraded: isStale,
+    stillHolds: options.stillHolds,
+    cancelMs: jobs.inlineWaitMs,
+    lostJob: (id) => rows.lost(id),
+    lostJobs: async (caller, most) =>
+      caller.authentication === "public" && !listsAnonymous ? NONE : rows.lostOf(caller, most),
+    count: (outcome) => forwards[outcome]++,
+  });
+  return {
+    ...{ keeper: rows, peers, forwards },
+    async drain() {
+      isDraining = true;
+      await pause(config.shared?.drainMs);
+    },
+    async close() {
+      peers.close();
+      await rows.close();
+    },
+  };
+}
