@@ -1,3 +1,5 @@
+import { send } from "../surfaces/http/client.js";
+
 /** What a request was answered with: the status, the body as text, and as JSON where it is JSON. */
 export interface SdkAnswer {
   readonly status: number;
@@ -20,15 +22,11 @@ export type SdkClient = (path: string, request?: SdkRequest) => Promise<SdkAnswe
 /** A client of one caller; `authorization` is asked anew for each request, as the SDK signs each anew. */
 export function sdkClient(url: string, authorization?: () => string): SdkClient {
   return async (path, request = {}) => {
-    const headers: Record<string, string> = {};
-    if (request.json !== undefined) headers["Content-Type"] = "application/json";
-    if (request.accept !== undefined) headers["Accept"] = request.accept;
-    if (authorization !== undefined) headers["Authorization"] = `Bearer ${authorization()}`;
-    const body = request.json === undefined ? request.content : JSON.stringify(request.json);
-    const response = await fetch(url + path, {
-      method: request.method ?? "GET",
-      headers,
-      ...(body === undefined ? {} : { body }),
+    const { method = "GET", json, content, accept } = request;
+    const response = await send(url + path, {
+      ...{ method, json, token: authorization?.() },
+      ...(content === undefined ? {} : { body: content }),
+      ...(accept === undefined ? {} : { headers: { accept } }),
     });
     const text = await response.text();
     return { status: response.status, type: response.headers.get("content-type"), text, body: parsed(text) };

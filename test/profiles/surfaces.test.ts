@@ -9,7 +9,7 @@ import { silentLog } from "../../src/core/ports/log.js";
 import { ConfigError, createFileAdapter, createProfile, createVenue, type Venue } from "../../src/index.js";
 import { openVenue } from "../../src/venue/start/open-venue.js";
 import { CLI, cleanUp, makeFolder, run } from "../cli/process.js";
-import { send } from "../surfaces/http/client.js";
+import { outcome, send } from "../surfaces/http/client.js";
 
 const rejected = (text: string) => ({ error: `Jettson Files rejected the operation: ${text}` });
 const NO_SUCH_FILE = rejected("no such file: x");
@@ -45,9 +45,8 @@ describe("over HTTP a profile", () => {
 
   const get = async (path: string) => (await fetch(`${url}${path}`)).json() as Promise<Record<string, unknown>>;
   const post = async (path: string, body: object) => {
-    const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-    const response = await fetch(`${url}${path}`, init);
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    const answer = await outcome(send(`${url}${path}`, { json: body }));
+    return { status: answer.status, body: answer.body as Record<string, unknown> };
   };
   const invoke = async (operation: string, input: object, more: object = {}) =>
     (await post("/api/v1/invoke", { operation, input, wait: true, ...more })).body;

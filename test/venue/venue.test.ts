@@ -4,6 +4,7 @@ import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { aborted } from "../../src/core/errors/texts.js";
 import type { McpEndpoint } from "../../src/surfaces/mcp/http.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../src/venue/venue.js";
+import { invoke, send } from "../surfaces/http/client.js";
 import { DID, memoryAssets } from "../surfaces/http/fixture.js";
 import { type FakeOperation, fakeAdapter, gate } from "./catalogue/fake-adapter.js";
 
@@ -121,11 +122,7 @@ describe("closing", () => {
       },
     });
     const { url } = await venue.listen();
-    const reply = fetch(`${url}/api/v1/invoke`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: '{"operation":"file:slow"}',
-    });
+    const reply = invoke(url, { operation: "file:slow" });
     await started.promise;
     const closing = venue.close();
     slow.open("done");
@@ -205,11 +202,7 @@ describe("closing", () => {
       },
     );
     const { url } = await venue.listen();
-    const reply = fetch(`${url}/api/v1/invoke`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: '{"operation":"file:stuck"}',
-    });
+    const reply = invoke(url, { operation: "file:stuck" });
     await started.promise;
     await venue.close();
     expect(await (await reply).json()).toMatchObject({ status: "CANCELLED", errorCode: "ABORTED" });
@@ -227,8 +220,7 @@ describe("closing", () => {
 });
 
 describe("the MCP endpoint", () => {
-  const post = (url: string) =>
-    fetch(`${url}/mcp`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+  const post = (url: string) => send(`${url}/mcp`, { json: {} });
 
   test("is made at its first request, once, and given the venue", async () => {
     const made: VenueHost[] = [];

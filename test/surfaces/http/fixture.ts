@@ -160,7 +160,7 @@ export function postInvoke(served: Served, body: unknown, query = ""): Promise<R
 }
 
 /** Posts a text as JSON. */
-export function postText(served: Served, path: string, text: string): Promise<Response> {
-  const headers = { "content-type": "application/json" };
+export function postText(served: Served, path: string, text: string, more = {}): Promise<Response> {
+  const headers = { "content-type": "application/json", ...more };
   return send(served.url + path, { method: "POST", headers, body: text });
 }

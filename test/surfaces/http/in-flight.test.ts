@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { gate } from "../../venue/catalogue/fake-adapter.js";
-import { as, closeAll, postInvoke, rawRequest, readAnswer, type Served, sendRaw, serve } from "./fixture.js";
+import { as, closeAll, postInvoke, postText, rawRequest, readAnswer, type Served, sendRaw, serve } from "./fixture.js";
 
 afterAll(closeAll);
 
@@ -12,11 +12,7 @@ const bodyOf = (bytes: number): string =>
 const invoke = (served: Served, bytes: number) => postInvoke(served, bodyOf(bytes));
 /** The same as somebody who has a share of its own. */
 const invokeAs = (served: Served, who: Parameters<typeof as>[0], bytes: number) =>
-  fetch(`${served.url}/api/v1/invoke`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...as(who) },
-    body: bodyOf(bytes),
-  });
+  postText(served, "/api/v1/invoke", bodyOf(bytes), as(who));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Sends the beginning of a request and no more. */

@@ -101,7 +101,7 @@ export interface LineClient {
 function overLines(input: Writable, output: Readable, era: Era, ended?: Promise<unknown>): LineClient {
   const messages: Message[] = [];
   const lines: string[] = [];
-  const waiting = new Set<{ look(): void; reject(error: Error): void }>();
+  const waiting = new Set<{ look(message: Message): void; reject(error: Error): void }>();
   let rest: string[] = [];
   let lastId = 0;
   output.setEncoding("utf8").on("data", (chunk: string) => {
@@ -112,8 +112,9 @@ function overLines(input: Writable, output: Readable, era: Era, ended?: Promise<
       const line = rest.join("");
       rest = [next];
       lines.push(line);
-      messages.push(JSON.parse(line) as Message);
-      for (const { look } of waiting) look();
+      const message = JSON.parse(line) as Message;
+      messages.push(message);
+      for (const { look } of waiting) look(message);
     }
   });
   void ended?.then((end) => {
@@ -124,15 +125,15 @@ function overLines(input: Writable, output: Readable, era: Era, ended?: Promise<
     send: (...sent) => void input.write(linesOf(...sent)),
     until: (isMeant) =>
       new Promise((resolve, reject) => {
-        const look = (): void => {
-          const found = messages.find(isMeant);
-          if (found === undefined) return;
+        const found = messages.find(isMeant);
+        if (found !== undefined) return resolve(found);
+        const look = (message: Message): void => {
+          if (!isMeant(message)) return;
           waiting.delete(one);
-          resolve(found);
+          resolve(message);
         };
         const one = { look, reject };
         waiting.add(one);
-        look();
       }),
     ask(method, params = {}) {
       lastId += 1;
@@ -207,7 +208,7 @@ export async function startRaw(
   if (era === "legacy") await shakeHands(client, "2025-06-18");
   const request: RawClient["request"] = async (method, params) => {
     const answer = await client.ask(method, params);
-    return { ...answer, line: client.lines[client.messages.indexOf(answer)] ?? "" } as RawAnswer;
+    return { ...answer, line: client.lines[client.messages.lastIndexOf(answer)] ?? "" } as RawAnswer;
   };
   return {
     ...{ process, request },

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createVenue, type Log, type LogFields, type Venue } from "../../../src/index.js";
 import { newKeyPair } from "../../clients/key-pair.js";
+import { send as sendHttp } from "../../surfaces/http/client.js";
 
 const STATIC = "static-token-static-token-static-token";
 const SECRET = "s3cret-content-of-a-file";
@@ -47,12 +48,7 @@ afterAll(async () => {
 });
 
 async function send(method: string, path: string, init: { token?: string; body?: unknown } = {}): Promise<void> {
-  const headers = {
-    ...(init.body === undefined ? {} : { "content-type": "application/json" }),
-    ...(init.token === undefined ? {} : { authorization: `Bearer ${init.token}` }),
-  };
-  const body = init.body === undefined ? {} : { body: JSON.stringify(init.body) };
-  const response = await fetch(venue.url + path, { method, headers, ...body });
+  const response = await sendHttp(venue.url + path, { method, token: init.token, json: init.body });
   answers.push(`${response.status} ${JSON.stringify([...response.headers])} ${await response.text()}`);
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { RateLimit } from "../../../../src/surfaces/http/host.js";
-import { outcome } from "../client.js";
+import { outcome, send } from "../client.js";
 import { ALICE, as, closeAll, DID, postText, rawRequest, type Served, sendRaw, serve } from "../fixture.js";
 
 let served: Served;
@@ -10,13 +10,7 @@ beforeAll(async () => {
 afterAll(closeAll);
 
 const invokeAs = (headers: Record<string, string>) =>
-  outcome(
-    fetch(`${served.url}/api/v1/invoke`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-      body: '{"operation":"file:read"}',
-    }),
-  );
+  outcome(send(`${served.url}/api/v1/invoke`, { json: { operation: "file:read" }, headers }));
 
 describe("a caller with a token", () => {
   test("is the caller of its jobs and of the operation", async () => {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, expect, test } from "@jest/globals";
-import { closeAll, rawRequest, readAnswer, serve } from "../fixture.js";
+import { closeAll, postInvoke, rawRequest, readAnswer, serve } from "../fixture.js";
 
 afterAll(closeAll);
 
@@ -24,13 +24,7 @@ test("connections more than allowed are answered 503, also with a body, and ther
   const body = `{"operation":"file:read"}${" ".repeat(900_000)}`;
   const answers = await Promise.all(
     ["GET /api/v1/status", "POST /api/v1/invoke", "GET /nope"].map((line) =>
-      line.startsWith("POST")
-        ? fetch(`${served.url}/api/v1/invoke`, {
-            method: "POST",
-            headers: { "content-type": "application/json" },
-            body,
-          })
-        : fetch(served.url + line.slice(4)),
+      line.startsWith("POST") ? postInvoke(served, body) : fetch(served.url + line.slice(4)),
     ),
   );
   for (const answer of answers) {

@@ -5,7 +5,7 @@ import type { Caller } from "../../../../src/core/call/caller.js";
 import { aborted, notFound } from "../../../../src/core/errors/texts.js";
 import { MemoryLease } from "../../../../src/core/memory.js";
 import { gate } from "../../../venue/catalogue/fake-adapter.js";
-import { outcome } from "../client.js";
+import { outcome, send } from "../client.js";
 import { closeAll, DID, postInvoke, postText, rawRequest, type Served, serve } from "../fixture.js";
 
 const ANYONE = `${DID}:public`;
@@ -111,9 +111,9 @@ describe("invoke hands the adapter", () => {
     const tokenCaps = [{ with: "file://docs/", can: "crud/read" }];
     const caller: Caller = { did: "did:key:zToken", authentication: "static-token", isOperator: false, tokenCaps };
     const known = await serve({ read: () => 1 }, { authenticate: () => ({ caller }) });
-    const headers = { "content-type": "application/json", authorization: "Bearer x" };
-    const call = { method: "POST", headers, body: '{"operation":"file:read"}' };
-    const { body } = await outcome(fetch(`${known.url}/api/v1/invoke`, call));
+    const { body } = await outcome(
+      send(`${known.url}/api/v1/invoke`, { token: "x", json: { operation: "file:read" } }),
+    );
     expect(body).toMatchObject({ status: "COMPLETE", caller: caller.did });
     const context = known.adapter.calls[0]?.context;
     expect(context).toMatchObject({ callerDID: caller.did, authentication: "static-token", tokenCaps });

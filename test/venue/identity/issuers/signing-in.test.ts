@@ -129,9 +129,8 @@ describe("a token without the scopes of a call", () => {
     expect(await told(await here.run(token, "file:move", { root: "docs", path: "a.txt", to: "b.txt" }))).toEqual(all);
     expect(await told(await tool(token, "file_write", write))).toEqual(both);
     expect(await told(await tool(token, "file_move", { path: "a.txt", to: "b.txt" }))).toEqual(all);
-    const body = JSON.stringify({ operation: "file:write", input: write });
-    const headers = { "content-type": "application/json" };
-    expect(await told(await here.send("/api/v1/invoke", token, { method: "POST", headers, body }))).toEqual(both);
+    const call = { operation: "file:write", input: write };
+    expect(await told(await here.send("/api/v1/invoke", token, { json: call }))).toEqual(both);
     expect(await told(await here.send("/api/v1/files/docs/b.txt", token, { method: "PUT", body: "" }))).toEqual(both);
     expect(await told(await here.send("/dav/docs/b.txt", token, { method: "PUT", body: "" }))).toEqual(both);
     expect(await told(await here.send("/dav/docs/a.txt", token, { method: "DELETE" }))).toEqual(
@@ -225,9 +224,8 @@ describe("a token without the scopes of a call", () => {
     expect(await told(await tool(token, "file_write", write))).toEqual({ status: 200, challenge: null });
     expect((await told(await here.send("/dav/docs/b.txt", token, { method: "PUT", body: "" }))).challenge).toBeNull();
     const onlyWrite = await here.token(scopes("files:write"));
-    const headers = { "content-type": "application/json" };
-    const body = JSON.stringify({ operation: "file:read", input: { root: "docs", path: "a.txt" }, caps: [] });
-    expect(await told(await here.send("/api/v1/run", onlyWrite, { method: "POST", headers, body }))).toEqual(denied);
+    const json = { operation: "file:read", input: { root: "docs", path: "a.txt" }, caps: [] };
+    expect(await told(await here.send("/api/v1/run", onlyWrite, { json }))).toEqual(denied);
   });
 });
 
@@ -351,9 +349,8 @@ describe("callers of issuers", () => {
   test("see no jobs of the same caller with other scopes", async () => {
     await here.open();
     const [reader, writer] = [await here.token(scopes("files:read")), await here.token(scopes("files:write"))];
-    const body = JSON.stringify({ operation: "file:read", input: { root: "docs", path: "a.txt" } });
-    const headers = { "content-type": "application/json" };
-    const started = await here.send("/api/v1/invoke", reader, { method: "POST", headers, body });
+    const json = { operation: "file:read", input: { root: "docs", path: "a.txt" } };
+    const started = await here.send("/api/v1/invoke", reader, { json });
     const { id } = (await started.json()) as { id: string };
     expect((await here.send(`/api/v1/jobs/${id}`, reader)).status).toBe(200);
     expect((await here.send(`/api/v1/jobs/${id}`, writer)).status).toBe(403);

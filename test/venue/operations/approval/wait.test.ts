@@ -1,4 +1,5 @@
 import { expect, test } from "@jest/globals";
+import { invoke, send } from "../../../surfaces/http/client.js";
 import { useGround } from "../fixture.js";
 import { ALL, approvalsOf, asked, WRITE } from "./approval-calls.js";
 
@@ -19,13 +20,12 @@ test("answers as soon as somebody has decided, and when the time is over", async
 test("a stream of a job ends upon the revocation of the token that opened it", async () => {
   await open();
   const agent = await issue({ caps: [ALL] });
-  const headers = { authorization: `Bearer ${agent.token}`, "content-type": "application/json" };
   const { approvalId: id } = asked(await ground.call("file:write", WRITE, { bearer: agent.token }));
-  const body = JSON.stringify({ operation: "approval:wait", input: { id } });
-  const started = await fetch(`${ground.venue.url}/api/v1/invoke`, { method: "POST", headers, body });
+  const { url } = ground.venue;
+  const started = await invoke(url, { operation: "approval:wait", input: { id } }, agent.token);
   const job = (await started.json()) as { id: string; status: string };
   expect(job.status).toBe("STARTED");
-  const stream = await fetch(`${ground.venue.url}/api/v1/jobs/${job.id.slice(2)}/sse`, { headers });
+  const stream = await send(`${url}/api/v1/jobs/${job.id.slice(2)}/sse`, { token: agent.token });
   const reader = stream.body?.getReader();
   const ended = (async () => {
     while ((await reader?.read())?.done === false);
