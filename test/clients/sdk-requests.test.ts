@@ -280,10 +280,11 @@ describe("adapters are read as values", () => {
   test("all, as a slice of a map", async () => {
     const { status, body } = await anyone("/api/v1/values/slice?path=v%2Finfo%2Fadapters&offset=0&limit=1000");
     expect(status).toBe(200);
-    expect(body).toMatchObject({ exists: true, count: 8, offset: 0 });
+    expect(body).toMatchObject({ exists: true, count: 9, offset: 0 });
     expect(body).toMatchObject({
       values: [
         { key: "file", value: file },
+        { key: "archive" },
         { key: "dlfs" },
         { key: "drive" },
         { key: "ucan" },

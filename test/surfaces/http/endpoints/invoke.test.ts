@@ -100,6 +100,7 @@ describe("invoke hands the adapter", () => {
       authentication: "public",
       surface: "http",
       resolveAsset: expect.any(Function),
+      storeAsset: expect.any(Function),
       memory: expect.any(MemoryLease),
       cancellation: expect.anything(),
       signal: expect.objectContaining({}),
