@@ -70,6 +70,7 @@ export async function startPostgres(): Promise<TestEngine> {
   let child: ReturnType<typeof spawn> | undefined;
   const settings = ["fsync=off", "shared_buffers=16MB", "max_connections=60", `unix_socket_directories=${folder}`];
   const start = async () => {
+    if (child !== undefined && child.exitCode === null) return;
     const options = [...settings, "listen_addresses=127.0.0.1"].flatMap((one) => ["-c", one]);
     child = spawn(`${programs}postgres`, ["-D", folder, "-p", `${port}`, ...options], run);
     for (let tries = 0; tries < 400 && !(await answers(port)); tries++) await pause(50);

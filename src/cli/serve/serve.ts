@@ -48,7 +48,8 @@ export async function serve(source: ConfigSource, context: CommandContext): Prom
     for (const venue of venues) ports.push(await listen(venue));
     for (const [index, venue] of venues.entries()) announced.push(announce(venue, ports[index], context));
     for (const [index, venue] of venues.entries()) {
-      context.stdout.write(`${linkOf(venue, ports[index], context)}${bannerOf(venue, ports[index], context)}\n`);
+      const link = await linkOf(venue, ports[index], context);
+      context.stdout.write(`${link}${await bannerOf(venue, ports[index], context)}\n`);
     }
     context.stdout.write("Stop with Ctrl-C.\n");
     await supervisor.ready(summaryOf(venues));
@@ -114,14 +115,14 @@ function announce({ config, host, access }: OpenVenue, port: number | undefined,
 }
 
 /** A link that signs in the user at the terminal. Output that is kept must not hold one, and has the command that makes one. */
-function linkOf(venue: OpenVenue, port: number | undefined, { stdout, env }: CommandContext): string {
+async function linkOf(venue: OpenVenue, port: number | undefined, { stdout, env }: CommandContext): Promise<string> {
   const { config, access, host } = venue;
   if (!servesWorkspace(config)) return "";
   const page = `Open ${host.url}/workspace/`;
   if (access.localToken === undefined || (stdout.isTTY !== true && port === undefined)) return `${page}\n\n`;
   if (stdout.isTTY !== true) return `${page} with a link from: ${linkCommand(config, port ?? config.port, env)}\n\n`;
   const request = { label: "terminal of serve", lifetimeMs: SESSION_MS, maker: { kind: "operator" } } as const;
-  const link = access.accessTokens?.link(request);
+  const link = await access.accessTokens?.link(request);
   return link === undefined ? "" : `${page}#login=${link.secret} (once, within 15 minutes)\n\n`;
 }
 
@@ -148,19 +149,22 @@ const CLIENT_MS = 30 * 24 * 3_600_000;
  * A token for the configuration of clients where a root asks a person: with the operator's own, a client could answer
  * for itself.
  */
-function clientTokenOf({ config, access }: OpenVenue, { stdout }: CommandContext): { readonly clientToken?: string } {
+async function clientTokenOf(
+  { config, access }: OpenVenue,
+  { stdout }: CommandContext,
+): Promise<{ readonly clientToken?: string }> {
   const hasApprovals = Object.values(config.file.roots).some(({ approve }) => approve !== undefined);
   if (!hasApprovals || stdout.isTTY !== true || config.mcp === false || access.localToken === undefined) return {};
   const request = { label: "MCP configuration of serve", caps: CLIENT_CAPS, lifetimeMs: CLIENT_MS };
-  const made = access.accessTokens?.issue({ ...request, maker: { kind: "operator" } });
+  const made = await access.accessTokens?.issue({ ...request, maker: { kind: "operator" } });
   return made === undefined ? {} : { clientToken: made.secret };
 }
 
-function bannerOf(venue: OpenVenue, port: number | undefined, context: CommandContext): string {
+async function bannerOf(venue: OpenVenue, port: number | undefined, context: CommandContext): Promise<string> {
   const { config, host, access } = venue;
   const { env, stdout } = context;
   return banner({
-    ...clientTokenOf(venue, context),
+    ...(await clientTokenOf(venue, context)),
     name: config.name,
     version: packageVersion(),
     url: host.url,

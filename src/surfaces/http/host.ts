@@ -2,6 +2,7 @@
 
 import type { Authenticate, Caller, NameCaller } from "../../core/call/caller.js";
 import type { Ability } from "../../core/call/capability.js";
+import type { Awaitable } from "../../core/io.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { Assets } from "../../core/ports/asset.js";
 import type { VenueEvents } from "../../core/ports/changes/events.js";
@@ -71,7 +72,7 @@ export interface HttpFiles extends FileTransfers {
    * authority has been revoked
    * @throws FileAdapterError for an invalid path
    */
-  redeem(ticket: string, use: Omit<TicketRequest, "ttlSeconds">): SurfaceContext | "taken back" | undefined;
+  redeem(ticket: string, use: Omit<TicketRequest, "ttlSeconds">): Awaitable<SurfaceContext | "taken back" | undefined>;
 }
 
 /** A small file of the venue's state. */
@@ -137,7 +138,7 @@ export interface LoginAnswer {
  * Exchanges the code of a link for a token, once.
  * @returns milliseconds to wait after too many wrong codes; `undefined` for a code that is wrong, used or expired
  */
-export type Login = (code: string) => LoginAnswer | { readonly retryMs: number } | undefined;
+export type Login = (code: string) => Awaitable<LoginAnswer | { readonly retryMs: number } | undefined>;
 
 /** Metrics for a monitoring system, and who may read them. */
 export interface HttpMetrics {

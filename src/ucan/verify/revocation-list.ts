@@ -20,6 +20,9 @@ export const revokeJti = (jti: string): string => `jti:${jti}`;
 /** `before:<seconds since the epoch>`: whatever was issued up to then, or does not say when, is revoked. */
 const BEFORE = /^before:([0-9]{1,15})$/;
 
+/** Whether a text may stand in a list. */
+export const isEntry = (entry: string): boolean => isRevocable(entry) || BEFORE.test(entry);
+
 /** The entry that revokes all tokens issued up to a moment. @param seconds since the epoch */
 export const revokeBefore = (seconds: number): string => `before:${Math.ceil(seconds)}`;
 
@@ -43,6 +46,6 @@ export function parseRevocations(
   text: string,
 ): { readonly entries: readonly string[] } | { readonly malformedLine: number } {
   const lines = text.split("\n").map((line) => line.replace(/#.*$/s, "").trim());
-  const malformed = lines.findIndex((line) => line !== "" && !isRevocable(line) && !BEFORE.test(line));
+  const malformed = lines.findIndex((line) => line !== "" && !isEntry(line));
   return malformed < 0 ? { entries: lines.filter((line) => line !== "") } : { malformedLine: malformed + 1 };
 }

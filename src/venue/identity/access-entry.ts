@@ -2,6 +2,7 @@
 
 import type { Credential } from "../../core/call/caller.js";
 import type { Capability } from "../../core/call/capability.js";
+import type { Awaitable } from "../../core/io.js";
 
 /**
  * The caller that an access token acts for: the operator, or the holder of this DID or static token. Sessions are
@@ -75,12 +76,12 @@ export type AccessState = "live" | "ended" | "revoked";
 
 export interface AccessTokens {
   /** @returns `undefined` when there are too many */
-  issue(request: AccessRequest): MadeAccess | undefined;
+  issue(request: AccessRequest): Awaitable<MadeAccess | undefined>;
   /** A link: a code that {@link login} exchanges, once. @returns `undefined` when there are too many */
-  link(request: AccessRequest): MadeAccess | undefined;
-  login(code: string): MadeAccess | LoginFault;
+  link(request: AccessRequest): Awaitable<MadeAccess | undefined>;
+  login(code: string): Awaitable<MadeAccess | LoginFault>;
   /** The entry of a token in force, noting its use. `undefined`: it is not one, or has ended. */
-  use(token: string): AccessEntry | undefined;
+  use(token: string): Awaitable<AccessEntry | undefined>;
   /** Notes the use of a static token. @param sha256 hex */
   noteStatic(sha256: string): void;
   /** When a static token was last used, as far as is known. */
@@ -95,10 +96,38 @@ export interface AccessTokens {
    * @param keep what was made through it goes on
    * @throws the system's error when it could not be written: it then holds in this process
    */
-  revoke(id: string, keep: boolean): void;
+  revoke(id: string, keep: boolean): Awaitable<void>;
   /** Keeps what a UCAN says that the venue signed. */
-  noteUcan(entry: Omit<SignedUcan, "venue">): void;
+  noteUcan(entry: Omit<SignedUcan, "venue">): Awaitable<void>;
   ucans(): readonly SignedUcan[];
+}
+
+/** Where access tokens are kept: files that processes with one state directory share, or what instances share. */
+export interface TokenStore {
+  tokens(): ReadonlyMap<string, AccessEntry>;
+  links(): ReadonlyMap<string, AccessEntry>;
+  revocations(): ReadonlyMap<string, AccessRevocation>;
+  /** The entry whose token or code has this hex SHA-256. */
+  bySecret(kind: "token" | "link", sha256: string): AccessEntry | undefined;
+  /** Looks once more for an entry that is not known here. Absent: all are. @throws Overloaded, SHARED_STATE_UNAVAILABLE */
+  lookUp?(): Promise<void>;
+  /** Writes an entry, unless one of its kind and id is there. @returns whether this call wrote it */
+  put(kind: "token" | "link", entry: AccessEntry): Awaitable<boolean>;
+  /** @throws where it could not be kept */
+  revoke(id: string, mark: AccessRevocation): Awaitable<void>;
+  /** When it was last used, as far as any process noted it; `undefined`: never. */
+  lastUsed(entry: AccessEntry): number | undefined;
+  noteUse(entry: AccessEntry, atMs: number): void;
+  /** When a token that has no entry was last used. */
+  markedAt(id: string): number | undefined;
+  mark(id: string, atMs: number): void;
+  remove(kind: "token" | "link", id: string): void;
+  /** Takes a revocation away, with the token that it is of. */
+  removeRevocation(id: string): void;
+  /** Keeps what was signed. Losing it loses a line of a list and nothing else. */
+  putUcan(entry: SignedUcan): Awaitable<void>;
+  ucans(): readonly SignedUcan[];
+  removeUcan(id: string): void;
 }
 
 export interface ListedAccess {

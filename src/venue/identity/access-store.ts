@@ -17,7 +17,14 @@ import { basename, join } from "node:path";
 import type { Log } from "../../core/ports/log.js";
 import { flushDirectory } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
-import { type AccessEntry, type AccessRevocation, type SignedUcan, type TokenFile, tokenFile } from "./access-entry.js";
+import {
+  type AccessEntry,
+  type AccessRevocation,
+  type SignedUcan,
+  type TokenFile,
+  type TokenStore,
+  tokenFile,
+} from "./access-entry.js";
 
 /** Folder in the state directory. */
 const FOLDER = "access";
@@ -29,12 +36,12 @@ const UNSETTLED_MS = 100;
  * @param stateDir path of the state directory; nothing is made before the first write
  * @param open makes the state directory. @throws ConfigError
  */
-export function openAccessStore(stateDir: string, { open, log }: { open: () => void; log: Log }): AccessStore {
+export function openAccessStore(stateDir: string, { open, log }: { open: () => void; log: Log }): TokenStore {
   return new AccessStore(join(stateDir, FOLDER), open, log);
 }
 
 /** Access tokens of a state directory, as all processes that use it see them. */
-export class AccessStore {
+class AccessStore implements TokenStore {
   readonly #folder: string;
   readonly #open: () => void;
   readonly #log: Log;
@@ -71,13 +78,11 @@ export class AccessStore {
     return this.#revoked;
   }
 
-  /** The entry whose token or code has this hex SHA-256. */
   bySecret(kind: "token" | "link", sha256: string): AccessEntry | undefined {
     this.#refresh();
     return this.#bySecret.get(`${kind} ${sha256}`);
   }
 
-  /** Writes an entry, unless one of its kind and id is there. @returns whether this call wrote it */
   put(kind: "token" | "link", entry: AccessEntry): boolean {
     return this.#write(`${entry.id}.${kind}`, entry, entry.created);
   }
@@ -117,7 +122,6 @@ export class AccessStore {
     return this.#files.filter((file) => file.id === id && isMeant(file)).map(({ name }) => name);
   }
 
-  /** When it was last used, as far as any process noted it; `undefined`: never. */
   lastUsed({ id, created }: AccessEntry): number | undefined {
     const [name = `${id}.token`] = this.#ofId(id, ({ kind, at }) => kind === "token" || at !== undefined);
     const stat = quietly(() => statSync(join(this.#folder, name)));
@@ -130,7 +134,7 @@ export class AccessStore {
     quietly(() => utimesSync(join(this.#folder, `${id}.token`), seconds, seconds));
   }
 
-  /** When a token that has no entry was last used: its mark is a file of its own. */
+  /** A mark is a file of its own. */
   markedAt(id: string): number | undefined {
     const stat = quietly(() => statSync(join(this.#folder, `${id}.used`)));
     return stat && Math.round(stat.mtimeMs);
@@ -148,13 +152,11 @@ export class AccessStore {
     this.#unlink(`${id}.${kind}`);
   }
 
-  /** Takes a revocation away, with the token that its file holds. */
   removeRevocation(id: string): void {
     this.#unwritten.delete(id);
     for (const name of this.#ofId(id, ({ kind }) => kind === "revoked" || kind === "alone")) this.#unlink(name);
   }
 
-  /** Keeps what was signed. Losing it loses a line of a list and nothing else. */
   putUcan(entry: SignedUcan): void {
     const folder = join(this.#folder, UCANS);
     this.#open();

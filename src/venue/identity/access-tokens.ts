@@ -1,11 +1,8 @@
 // Access tokens, sessions and links: made, exchanged, found, listed and revoked while the venue runs.
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import type { VenueConfig } from "../../config/types.js";
-import { type Clock, systemClock } from "../../core/clock.js";
-import type { Log } from "../../core/ports/log.js";
-import { openState, stateDirOf } from "../start/state/place.js";
-import { NoStateDir } from "../start/state/state-dir.js";
+import type { Clock } from "../../core/clock.js";
+import { type Awaitable, after } from "../../core/io.js";
 import type {
   AccessEntry,
   AccessRequest,
@@ -16,8 +13,8 @@ import type {
   MadeAccess,
   SignedUcan,
   TokenMaker,
+  TokenStore,
 } from "./access-entry.js";
-import { type AccessStore, openAccessStore } from "./access-store.js";
 
 /** Prefix of access tokens. */
 const PREFIX = "vft_";
@@ -47,29 +44,8 @@ const newSecret = (): string => randomBytes(32).toString("base64url");
 
 export const isAccessToken = (text: string): boolean => text.startsWith(PREFIX);
 
-/** Opens the access tokens of a venue; reads and creates no file yet. @returns `undefined` without a state directory */
-export function openAccessTokens(
-  config: Pick<VenueConfig, "stateDir" | "stateBase">,
-  {
-    env,
-    log,
-    ...options
-  }: { env: Readonly<Record<string, string | undefined>>; log: Log } & Omit<AccessTokensOptions, "clock">,
-): AccessTokens | undefined {
-  try {
-    const open = () => void openState(config, env, "auth:issue");
-    return createAccessTokens(openAccessStore(stateDirOf(config, env), { open, log }), {
-      ...options,
-      clock: systemClock,
-    });
-  } catch (error) {
-    if (error instanceof NoStateDir) return undefined;
-    throw error;
-  }
-}
-
 /** Creates the access tokens of a venue on their store. */
-export function createAccessTokens(store: AccessStore, options: AccessTokensOptions): AccessTokens {
+export function createAccessTokens(store: TokenStore, options: AccessTokensOptions): AccessTokens {
   return new Tokens(store, options);
 }
 
@@ -82,7 +58,7 @@ export interface AccessTokensOptions {
 }
 
 class Tokens implements AccessTokens {
-  readonly #store: AccessStore;
+  readonly #store: TokenStore;
   readonly #venue: string;
   readonly #clock: Clock;
   readonly #notBefore: () => number | undefined;
@@ -91,44 +67,52 @@ class Tokens implements AccessTokens {
   #failures: number[] = [];
   #sweptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(store: AccessStore, { venue, clock, notBefore = () => undefined }: AccessTokensOptions) {
+  constructor(store: TokenStore, { venue, clock, notBefore = () => undefined }: AccessTokensOptions) {
     this.#store = store;
     this.#venue = venue;
     this.#clock = clock;
     this.#notBefore = notBefore;
   }
 
-  issue(request: AccessRequest): MadeAccess | undefined {
+  issue(request: AccessRequest): Awaitable<MadeAccess | undefined> {
     const { lifetimeMs, ...common } = this.#prepare(request);
     const latest = common.latest ?? Number.POSITIVE_INFINITY;
     return this.#make("token", { ...common, expires: Math.min(common.created + lifetimeMs, latest) });
   }
 
-  link(request: AccessRequest): MadeAccess | undefined {
+  link(request: AccessRequest): Awaitable<MadeAccess | undefined> {
     const common = this.#prepare(request);
     return this.#make("link", { ...common, expires: Math.min(common.created + LINK_MS, common.latest ?? Infinity) });
   }
 
-  login(code: string): MadeAccess | LoginFault {
-    const now = this.#clock.nowMs();
-    const link = CODE.test(code) ? this.#ofSecret("link", code) : undefined;
-    if (link === undefined || this.#stateOf(link) !== "live" || link.expires <= now) return this.#refuse(now);
+  login(code: string): Awaitable<MadeAccess | LoginFault> {
+    if (!CODE.test(code)) return this.#refuse(this.#clock.nowMs());
+    return after(this.#ofSecret("link", code), (link) => {
+      const now = this.#clock.nowMs();
+      if (link === undefined || this.#stateOf(link) !== "live" || link.expires <= now) return this.#refuse(now);
+      return this.#exchange(link, now);
+    });
+  }
+
+  #exchange(link: AccessEntry, now: number): Awaitable<MadeAccess | LoginFault> {
     const { lifetimeMs = SESSION_MS, latest = Number.POSITIVE_INFINITY, ...kept } = link;
     const secret = PREFIX + newSecret();
     const expires = Math.min(now + lifetimeMs, latest);
     const entry = { ...kept, sha256: hashOf(secret), created: now, expires, login: true } as const;
     // The first process to write the token has used the link.
-    const isFirst = this.#store.put("token", entry);
-    this.#store.remove("link", link.id);
-    return isFirst ? { secret, entry } : this.#refuse(now);
+    return after(this.#store.put("token", entry), (isFirst) => {
+      this.#store.remove("link", link.id);
+      return isFirst ? { secret, entry } : this.#refuse(now);
+    });
   }
 
-  use(token: string): AccessEntry | undefined {
+  use(token: string): Awaitable<AccessEntry | undefined> {
     if (!TOKEN.test(token)) return undefined;
-    const entry = this.#ofSecret("token", token);
-    if (entry === undefined || this.#stateOf(entry) !== "live") return undefined;
-    this.#note(entry.id, (at) => this.#store.noteUse(entry, at));
-    return entry;
+    return after(this.#ofSecret("token", token), (entry) => {
+      if (entry === undefined || this.#stateOf(entry) !== "live") return undefined;
+      this.#note(entry.id, (at) => this.#store.noteUse(entry, at));
+      return entry;
+    });
   }
 
   inForce(id: string): AccessEntry | undefined {
@@ -155,17 +139,17 @@ class Tokens implements AccessTokens {
     return all.filter(({ entry }) => entry.venue === this.#venue);
   }
 
-  revoke(id: string, keep: boolean): void {
-    this.#store.revoke(id, { at: this.#clock.nowMs(), keep });
+  revoke(id: string, keep: boolean): Awaitable<void> {
+    return this.#store.revoke(id, { at: this.#clock.nowMs(), keep });
   }
 
-  noteUcan(signed: Omit<SignedUcan, "venue">): void {
+  noteUcan(signed: Omit<SignedUcan, "venue">): Awaitable<void> {
     this.#sweep();
     const entry = { ...signed, venue: this.#venue };
     const ucans = this.#store.ucans();
     const [oldest] = [...ucans].sort((one, other) => one.created - other.created);
     if (ucans.length >= MAX_PER_MAKER && oldest !== undefined) this.#store.removeUcan(oldest.id);
-    this.#store.putUcan(entry);
+    return this.#store.putUcan(entry);
   }
 
   ucans(): readonly SignedUcan[] {
@@ -189,7 +173,7 @@ class Tokens implements AccessTokens {
     };
   }
 
-  #make(kind: "token" | "link", entry: Omit<AccessEntry, "sha256">): MadeAccess | undefined {
+  #make(kind: "token" | "link", entry: Omit<AccessEntry, "sha256">): Awaitable<MadeAccess | undefined> {
     this.#sweep();
     const others = [...this.#store.tokens().values(), ...this.#store.links().values()];
     if (others.length >= MOST) return undefined;
@@ -197,15 +181,17 @@ class Tokens implements AccessTokens {
     if (entry.maker.kind !== "operator" && ofMaker.length >= MAX_PER_MAKER) return undefined;
     const secret = (kind === "token" ? PREFIX : "") + newSecret();
     const whole = { ...entry, sha256: hashOf(secret) };
-    this.#store.put(kind, whole);
-    return { secret, entry: whole };
+    return after(this.#store.put(kind, whole), () => ({ secret, entry: whole }));
   }
 
   /** Finds an entry by the hash of its secret. A caller cannot choose the hash, so timing tells nothing. */
-  #ofSecret(kind: "token" | "link", secret: string): AccessEntry | undefined {
+  #ofSecret(kind: "token" | "link", secret: string): Awaitable<AccessEntry | undefined> {
     const sha256 = hashOf(secret);
-    const entry = this.#own(this.#store.bySecret(kind, sha256));
-    return entry !== undefined && isSameHash(entry.sha256, sha256) ? entry : undefined;
+    const find = () => {
+      const entry = this.#own(this.#store.bySecret(kind, sha256));
+      return entry !== undefined && isSameHash(entry.sha256, sha256) ? entry : undefined;
+    };
+    return find() ?? after(this.#store.lookUp?.(), find);
   }
 
   #own(entry: AccessEntry | undefined): AccessEntry | undefined {

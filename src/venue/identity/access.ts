@@ -74,6 +74,7 @@ export const closedAccess: Access = {
   verifier: { read: () => [], issuersOf: () => undefined },
   revocations: {
     size: 0,
+    entries: new Set(),
     has: () => false,
     add: async () => {
       throw new Error("Cannot revoke: no list was opened");

@@ -6,6 +6,7 @@ import { contextOf } from "../../core/call/attribute.js";
 import type { Authenticate, AuthenticationResult, Caller, NameCaller } from "../../core/call/caller.js";
 import { readUcans } from "../../core/call/ucans.js";
 import type { Clock } from "../../core/clock.js";
+import { type Awaitable, after } from "../../core/io.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import { type Log, silentLog } from "../../core/ports/log.js";
 import { isObject } from "../../core/unknown.js";
@@ -25,6 +26,7 @@ import { isAccessToken } from "./access-tokens.js";
 import { canonicalDid, type Identity } from "./identity.js";
 import type { Issuers } from "./issuers/issuers.js";
 import { type StaticToken, staticTokenDids } from "./static-tokens.js";
+import type { SharedIdentity } from "./token-judge.js";
 
 const BEARER = /^bearer(?:\s|$)/i;
 /** The scheme, and exactly one token68 (RFC 9110 §11.4). */
@@ -46,6 +48,9 @@ export interface AuthenticatorOptions {
   };
   readonly keys: PublicKeys;
   readonly revocations: Revocations;
+  /** The same, but for tokens that only a fresh list may let pass. Absent: it always is. */
+  readonly ofTokens?: Revocations | undefined;
+  readonly shared?: Pick<SharedIdentity, "fresh" | "requireFresh"> | undefined;
   /** Shared with the authorization of calls, so that a signature is verified only once. */
   readonly verifier: UcanVerifier<Grant>;
   readonly clock: Clock;
@@ -161,21 +166,24 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return { did, authentication: "access-token", isOperator: false, ...own, access };
   };
 
-  const judgeAccess = (token: string): AuthenticationResult => {
-    const entry = options.accessTokens?.use(token);
-    const caller = entry === undefined ? undefined : bearerOf(entry);
-    if (caller !== undefined) return { caller };
-    log.debug({ reason: entry === undefined ? "unknown access token" : "revoked" }, "Bearer token refused");
-    return { refused: "invalid_token" };
-  };
+  const judgeAccess = (token: string): Awaitable<AuthenticationResult> =>
+    after(options.accessTokens?.use(token), (entry) => {
+      const caller = entry === undefined ? undefined : bearerOf(entry);
+      if (caller !== undefined) return { caller };
+      log.debug({ reason: entry === undefined ? "unknown access token" : "revoked" }, "Bearer token refused");
+      return { refused: "invalid_token" };
+    });
 
   const authenticate: Authenticate = (authorization) => {
     if (!BEARER.test(authorization)) return { refused: "unsupported_scheme" };
     const [, token] = CREDENTIALS.exec(authorization) ?? [];
     if (token === undefined) return { refused: "invalid_token" };
     const found = recognise(token, known);
-    if (found === undefined && isAccessToken(token)) return judgeAccess(token);
-    if (found === undefined) return options.issuers?.authenticate(token) ?? judge(token);
+    if (found === undefined) {
+      return after(options.shared?.fresh(), () =>
+        isAccessToken(token) ? judgeAccess(token) : (options.issuers?.authenticate(token) ?? judge(token)),
+      );
+    }
     if (!isRevoked(found.revocableBy)) {
       const { caller } = found;
       if (caller.credential?.kind === "static-token") options.accessTokens?.noteStatic(caller.credential.sha256);
@@ -189,6 +197,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const { callerDID, credential, identityTokens = [] } = context;
     if (verifier.read(identityTokens).some((token) => token.check() === "revoked")) return undefined;
     if (credential === undefined) return context;
+    if (credential.kind !== "static-token") options.shared?.requireFresh();
     if (credential.kind === "identity") {
       return isRevoked([credential.id, ...(callerDID === undefined ? [] : [callerDID])]) ? undefined : context;
     }
@@ -236,7 +245,7 @@ const isUnbounded = ({ carriesCapabilities, own }: UcanToken<Grant>): boolean =>
   !carriesCapabilities || own.some((grant) => covers(grant, EVERYTHING));
 
 function identityRules({ identity, rules, ...parts }: AuthenticatorOptions): IdentityRules<Grant> {
-  const { keys, revocations, verifier, clock } = parts;
+  const { keys, ofTokens: revocations = parts.revocations, verifier, clock } = parts;
   return {
     ...{ keys, revocations, verifier, clock },
     venueDid: identity.did,

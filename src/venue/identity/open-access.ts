@@ -6,26 +6,29 @@ import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
 import type { Log } from "../../core/ports/log.js";
+import { openTokens } from "../shared/memory.js";
 import { hasLocalToken, openState } from "../start/state/place.js";
 import { checkSecretsOutside } from "../start/state/secrets.js";
 import { openLocalToken } from "../start/state/state-dir.js";
 import { type Access, keyOf } from "./access.js";
-import { openAccessTokens } from "./access-tokens.js";
+import { createAccessTokens } from "./access-tokens.js";
 import { createAuthenticator } from "./authenticate.js";
 import { canonicalDid, type Identity, openIdentity } from "./identity.js";
 import { Issuers } from "./issuers/issuers.js";
 import { resolveStaticTokens } from "./static-tokens.js";
-import { openTokenJudge } from "./token-judge.js";
+import { openTokenJudge, type SharedIdentity } from "./token-judge.js";
 
 export interface AccessOptions {
   /** Base URL of the venue. */
   url(): string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
+  /** Absent: the venue is one process. */
+  readonly shared?: SharedIdentity | undefined;
 }
 
 /** Opens identity, local token, static tokens and revocation list. @throws ConfigError */
-export function openAccess(config: VenueConfig, { env, log, url }: AccessOptions): Access {
+export function openAccess(config: VenueConfig, { env, log, url, shared }: AccessOptions): Access {
   checkSecretsOutside(config, env);
   const loopback = isLoopbackListener(config);
   const { seed, seedFile, did } = config;
@@ -35,18 +38,17 @@ export function openAccess(config: VenueConfig, { env, log, url }: AccessOptions
     resolveStaticTokens(from.auth.tokens, env, { ...identity, operatorDid: operator, roots: from.file.roots });
   let staticTokens = resolve(config);
   const localToken = hasLocalToken(config) ? openLocalToken(openState(config, env, "auth.localToken")) : undefined;
-  const judge = openTokenJudge(config, { names: identity, env, log, reserves: true });
-  const accessTokens = openAccessTokens(config, {
-    ...{ env, log, venue: identity.did },
-    notBefore: () => judge.revocations.notBefore,
-  });
+  const judge = openTokenJudge(config, { names: identity, env, log, reserves: true, shared });
+  const store = shared?.tokens ?? openTokens(config, { env, log });
+  const notBefore = () => judge.revocations.notBefore;
+  const accessTokens = store && createAccessTokens(store, { venue: identity.did, clock: systemClock, notBefore });
   const { issuers: configured, clockSkew } = config.auth;
   const { revocations } = judge;
   const ofIssuers = { venueDid: identity.did, url, clockSkew, revocations, clock: systemClock, log };
   const issuers = new Issuers(configured, ofIssuers);
   const authenticator = () =>
     createAuthenticator({
-      ...{ accessTokens, issuers },
+      ...{ accessTokens, issuers, shared, ofTokens: judge.ofTokens },
       ...{ identity, operatorDid: operator, localToken, staticTokens, log },
       rules: { ...config.auth, acceptUnboundIdentity: config.auth.acceptUnboundIdentity ?? loopback },
       ...{ keys: judge.keys, revocations, verifier: judge.verifier, clock: systemClock },

@@ -1,10 +1,12 @@
 // Opens the access of a venue that does not listen, without creating a key.
 
 import type { VenueConfig } from "../../config/types.js";
+import { systemClock } from "../../core/clock.js";
 import type { Log } from "../../core/ports/log.js";
+import { openTokens } from "../shared/memory.js";
 import { readSecretFile } from "../start/state/state-dir.js";
 import { type Access, closedAccess, keyOf, OPERATOR } from "./access.js";
-import { openAccessTokens } from "./access-tokens.js";
+import { createAccessTokens } from "./access-tokens.js";
 import { canonicalDid, type Identity, openIdentity } from "./identity.js";
 import { openTokenJudge } from "./token-judge.js";
 
@@ -22,7 +24,9 @@ export function openOwnAccess(
   const did = identity?.did ?? config.did ?? OPERATOR;
   const names = identity ?? { did, keyDid: did };
   const { verifier, revocations } = openTokenJudge(config, { names, env, log });
-  const accessTokens = identity === undefined ? undefined : openAccessTokens(config, { env, log, venue: did });
+  // Instances share theirs, and this process is none.
+  const store = identity === undefined || config.shared !== undefined ? undefined : openTokens(config, { env, log });
+  const accessTokens = store && createAccessTokens(store, { venue: did, clock: systemClock });
   return {
     ...closedAccess,
     did,

@@ -7,7 +7,7 @@ import type { Log } from "../../core/ports/log.js";
 import { codeOf, isFull } from "../../core/unknown.js";
 import { errnoOf } from "../../jail/sys.js";
 import type { Revocations } from "../../ucan/verify/proof.js";
-import { isRevocable, notBeforeOf } from "../../ucan/verify/revocation-list.js";
+import { isEntry, notBeforeOf } from "../../ucan/verify/revocation-list.js";
 import { type FileFault, isOpenToOthers, openStateDir } from "../start/state/state-dir.js";
 import {
   appendToList,
@@ -24,10 +24,12 @@ import type { RevocationPlace } from "./revocation-place.js";
 /** Revoked token ids and DIDs, kept in a file. */
 export interface RevocationList extends Revocations {
   readonly size: number;
+  /** All in force; another set once they change. */
+  readonly entries: ReadonlySet<string>;
   /**
    * Appends entries to the file and puts them into force; entries already in the file are not written again.
    *
-   * @param entries token ids or DIDs
+   * @param entries token ids or DIDs, or moments
    * @throws RangeError for any other entry; ConfigError when the file cannot be written: they are in force all the same, in
    * this process. {@link isFull}: for want of room
    */
@@ -118,6 +120,11 @@ class RevocationFile implements RevocationList {
     return this.#entries.size;
   }
 
+  get entries(): ReadonlySet<string> {
+    this.#refresh();
+    return this.#entries;
+  }
+
   get notBefore(): number | undefined {
     this.#refresh();
     if (this.#timed.entries !== this.#entries) {
@@ -133,7 +140,7 @@ class RevocationFile implements RevocationList {
 
   async add(entries: readonly string[]): Promise<void> {
     const wanted = [...new Set(entries)];
-    if (!wanted.every(isRevocable)) throw new RangeError("Cannot revoke: neither a token id nor a DID");
+    if (!wanted.every(isEntry)) throw new RangeError("Cannot revoke: neither a token id nor a DID");
     // At once, whatever the disk does.
     for (const entry of wanted) if (!this.#entries.has(entry)) this.#unkept.add(entry);
     this.#entries = new Set([...this.#entries, ...wanted]);

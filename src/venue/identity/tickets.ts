@@ -3,6 +3,7 @@
 import { createPublicKey, hash, randomBytes, sign, verify } from "node:crypto";
 import type { Clock } from "../../core/clock.js";
 import type { TagOf } from "../../core/etag.js";
+import { type Awaitable, after } from "../../core/io.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { TicketOffice, TicketRequest } from "../../core/ports/transfer.js";
 import { parsePath } from "../../path/grammar.js";
@@ -27,6 +28,8 @@ interface TicketOptions {
   url(): string | undefined;
   /** Re-evaluates who requested a ticket when it is used; `undefined`: they would be refused now. */
   rejudge(context: SurfaceContext): SurfaceContext | undefined;
+  /** Waits for what {@link rejudge} needs to know. Absent: it always does. @throws SHARED_STATE_UNAVAILABLE */
+  fresh?: (() => Awaitable<void>) | undefined;
 }
 
 /** The tickets of a venue, in memory only. */
@@ -43,7 +46,7 @@ interface Issued {
 }
 
 /** Creates the tickets. The venue signs each, so none can be forged; the caller's context never goes into the URL. */
-export function createTickets({ key, clock, url, rejudge }: TicketOptions): VenueTickets {
+export function createTickets({ key, clock, url, rejudge, fresh }: TicketOptions): VenueTickets {
   const issued = new Map<string, Issued>();
   let chars = 0;
   const publicKey = createPublicKey(key.privateKey);
@@ -91,7 +94,7 @@ export function createTickets({ key, clock, url, rejudge }: TicketOptions): Venu
       // Verified over the requested use, not the stored one, so the signature fails for any other use.
       const text = signedText(id, use, one.expires);
       if (!verify(null, text, publicKey, Buffer.from(signature, "base64url"))) return undefined;
-      return rejudge(one.context) ?? "taken back";
+      return after(fresh?.(), () => rejudge(one.context) ?? "taken back");
     },
   };
 }
@@ -125,12 +128,12 @@ const STAMP_CHARS = 32;
 /** The login of a venue. @returns `undefined` where it issues no access tokens */
 export function createLogin({ accessTokens, bearerOf }: Pick<Access, "accessTokens" | "bearerOf">): Login | undefined {
   if (accessTokens === undefined) return undefined;
-  return (code) => {
-    const made = accessTokens.login(code);
-    if ("fault" in made) return made.fault === "wrong" ? undefined : { retryMs: made.retryMs };
-    const { entry, secret } = made;
-    // The maker of the link may have been revoked since; then the token is worth nothing.
-    const did = bearerOf(entry)?.did;
-    return did === undefined ? undefined : { id: entry.id, did, expires: entry.expires, token: secret };
-  };
+  return (code) =>
+    after(accessTokens.login(code), (made) => {
+      if ("fault" in made) return made.fault === "wrong" ? undefined : { retryMs: made.retryMs };
+      const { entry, secret } = made;
+      // The maker of the link may have been revoked since; then the token is worth nothing.
+      const did = bearerOf(entry)?.did;
+      return did === undefined ? undefined : { id: entry.id, did, expires: entry.expires, token: secret };
+    });
 }

@@ -5,20 +5,21 @@ import { FILE_SEMANTICS, type Grant } from "../../authz/grant.js";
 import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
 import type { Log } from "../../core/ports/log.js";
-import type { UcanVerifier } from "../../ucan/verify/proof.js";
+import type { Revocations, UcanVerifier } from "../../ucan/verify/proof.js";
 import { createPublicKeys, type PublicKeys } from "../../ucan/verify/public-keys.js";
 import { createUcanVerifier } from "../../ucan/verify/verifier.js";
-import { openState } from "../start/state/place.js";
-import { NoStateDir } from "../start/state/state-dir.js";
+import { openList } from "../shared/memory.js";
+import type { TokenStore } from "./access-entry.js";
 import { canonicalDid, type Identity } from "./identity.js";
-import { type RevocationPlace, revocationPlace } from "./revocation-place.js";
-import { openRevocations, type RevocationList } from "./revocations.js";
+import type { RevocationList } from "./revocations.js";
 
 /** Verifier and revocation list of a venue. The objects stay the same across reloads; what they apply changes. */
 export interface TokenJudge {
   readonly keys: PublicKeys;
   readonly verifier: UcanVerifier<Grant>;
   readonly revocations: RevocationList;
+  /** The same, for tokens that are refused where it is too old. */
+  readonly ofTokens: Revocations;
   /** Prepares a reload. @returns a function that applies it @throws ConfigError for a list that cannot be read */
   prepareReload(config: VenueConfig): () => void;
 }
@@ -28,19 +29,33 @@ export interface TokenJudgeOptions {
   readonly names: Pick<Identity, "did" | "keyDid">;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
-  /** As of {@link openRevocations}. */
+  /** As of {@link openList}. */
   readonly reserves?: boolean;
+  /** Absent: the venue is one process. */
+  readonly shared?: SharedIdentity | undefined;
+}
+
+/** What instances share of revocations and tokens. */
+export interface SharedIdentity {
+  readonly revocations: { over(list: RevocationList): RevocationList };
+  readonly tokens: TokenStore;
+  /** @throws SHARED_STATE_UNAVAILABLE where what is known is too old to judge by */
+  requireFresh(): void;
+  /** Waits until it is not. @returns `undefined`: it is not @throws as {@link requireFresh} */
+  fresh(): Promise<void> | undefined;
 }
 
 /** Opens the revocation list and creates the verifier that uses it. @throws ConfigError */
 export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions): TokenJudge {
-  const { names } = options;
+  const { names, shared } = options;
   const keys = createPublicKeys();
   let list = openList(config, options);
-  const revocations = knownByBothNames(names, () => list);
+  const all = shared?.revocations.over(list);
+  const revocations = knownByBothNames(names, () => all ?? list);
+  const ofTokens = shared === undefined ? revocations : whileFresh(revocations, shared);
   const verifierFor = ({ auth }: VenueConfig) =>
     createUcanVerifier<Grant>({
-      ...{ keys, revocations, semantics: FILE_SEMANTICS, clock: systemClock },
+      ...{ keys, revocations: ofTokens, semantics: FILE_SEMANTICS, clock: systemClock },
       canonicalDid: (did) => canonicalDid(names, did),
       venueDid: canonicalDid(names, names.did),
       clockSkewSeconds: auth.clockSkew,
@@ -53,7 +68,7 @@ export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions):
   return {
     keys,
     verifier: { read: (tokens) => verifier.read(tokens), issuersOf: (id) => verifier.issuersOf(id) },
-    revocations,
+    ...{ revocations, ofTokens },
     prepareReload(next) {
       // The list rereads its file by itself, and a new verifier would lose its cache of verified signatures.
       if (isDeepStrictEqual(next.auth.ucan, inForce)) return () => {};
@@ -62,22 +77,21 @@ export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions):
       const nextVerifier = verifierFor(next);
       return () => {
         [list, verifier, inForce] = [nextList, nextVerifier, next.auth.ucan];
+        shared?.revocations.over(list);
       };
     },
   };
 }
 
-function openList(config: VenueConfig, { env, log, reserves = false }: TokenJudgeOptions): RevocationList {
-  let place: RevocationPlace;
-  try {
-    place = revocationPlace(config, env);
-  } catch (error) {
-    if (!(error instanceof NoStateDir)) throw error;
-    // Without a state directory there is no list; only adding to it fails.
-    return { size: 0, has: () => false, add: () => Promise.reject(error) };
-  }
-  return openRevocations(place, { log, reserves, openState: () => openState(config, env, "auth.ucan.revocations") });
-}
+const whileFresh = (revocations: Revocations, { requireFresh }: SharedIdentity): Revocations => ({
+  get notBefore() {
+    return revocations.notBefore;
+  },
+  has(entry) {
+    requireFresh();
+    return revocations.has(entry);
+  },
+});
 
 /** Revoking either DID of the venue revokes both. */
 function knownByBothNames(names: TokenJudgeOptions["names"], list: () => RevocationList): RevocationList {
@@ -85,6 +99,9 @@ function knownByBothNames(names: TokenJudgeOptions["names"], list: () => Revocat
   return {
     get size() {
       return list().size;
+    },
+    get entries() {
+      return list().entries;
     },
     get notBefore() {
       return list().notBefore;

@@ -41,6 +41,8 @@ export interface OperationParts {
   readonly files: Pick<HostedFileAdapter, "rights" | "roots">;
   /** Absent: there is no audit that could be read. */
   readonly audit?: AuditLog | undefined;
+  /** When a revocation holds everywhere. Absent: it does, since the venue is one process. */
+  readonly effect?: ((waits: boolean) => Promise<object>) | undefined;
   readonly issued: IssuedTokens;
   readonly keys: PublicKeys;
   readonly clock: Clock;

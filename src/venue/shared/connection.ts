@@ -8,6 +8,8 @@ import type { SharedQuery } from "../../core/ports/shared.js";
 import { codeOf, fieldsOf } from "../../core/unknown.js";
 
 export const REQUEST_MS = 2000;
+/** A connection may take longer: no request is on its way by it yet. */
+const CONNECT_MS = 5000;
 
 export interface Engine {
   readonly postgres: typeof postgres;
@@ -26,6 +28,9 @@ interface ConnectionOptions {
 interface Client {
   readonly sql: postgres.Sql;
   socket?: Socket;
+  /** Statements can be sent. */
+  ready: Promise<unknown>;
+  isReady: boolean;
   isDropped: boolean;
 }
 
@@ -65,9 +70,9 @@ export class Connection {
     this.#options = options;
   }
 
-  /** Whether statements have a connection already. */
+  /** Whether statements can be sent at once. */
   get isOpen(): boolean {
-    return this.#client?.socket !== undefined;
+    return this.#client?.isReady === true;
   }
 
   /** Runs statements one after another; they all end after `ms`. @throws as of {@link errorOf} */
@@ -83,10 +88,12 @@ export class Connection {
     const query: SharedQuery = async (text, values = []) =>
       (await client.sql.unsafe(text, values as never[], { prepare: true })) as never;
     try {
+      // Nothing is sent before: a request that was told to have failed must not run later.
+      await Promise.race([client.ready, expired]);
       return await Promise.race([work(query), expired]);
     } catch (thrown) {
       const error = errorOf(thrown);
-      if (isUnavailable(error)) this.#drop(client);
+      if (isUnavailable(error) && client.isReady) this.#drop(client);
       throw error;
     } finally {
       clearTimeout(timer);
@@ -117,9 +124,9 @@ export class Connection {
     const { url, schema, postgres: open } = this.#engine;
     const first = this.#attempts++;
     const client: Client = {
-      isDropped: false,
+      ...{ ready: Promise.resolve(), isReady: false, isDropped: false },
       sql: open(url, {
-        ...{ max: 1, idle_timeout: 0, max_lifetime: null, fetch_types: false, connect_timeout: 2 * REQUEST_MS },
+        ...{ max: 1, idle_timeout: 0, max_lifetime: null, fetch_types: false, connect_timeout: 0 },
         connection: { search_path: `"${schema}"`, application_name: "venue-files" },
         onnotice: () => {},
         onclose: () => this.#drop(client),
@@ -132,6 +139,20 @@ export class Connection {
         },
       }),
     };
+    const timer = setTimeout(() => this.#drop(client), CONNECT_MS);
+    client.ready = client.sql.unsafe("SELECT 1").then(
+      () => {
+        client.isReady = true;
+        clearTimeout(timer);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        this.#drop(client);
+        throw error;
+      },
+    );
+    // Whoever waits is told; nobody may.
+    client.ready.catch(() => {});
     return client;
   }
 }

@@ -7,16 +7,23 @@ import type { VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
 import type { Instance, InstanceDigest, Shared, SharedHandlers, SharedQuery } from "../../core/ports/shared.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
-import { Connection, type Engine, inTransaction, Pool, REQUEST_MS } from "./connection.js";
+import { Connection, type Engine, inTransaction, Pool, REQUEST_MS, unavailable } from "./connection.js";
 import { INIT, type InstanceFacts, isUnprepared, notPrepared, OwnInstance, type TickRow } from "./instances.js";
+import { revocationColumn, SharedRevocations } from "./revocations.js";
 import { createSeal, secretFor } from "./seal.js";
 import { reasonOf, Tick } from "./tick.js";
+import { SharedTokens, type TokenRows, tokenColumns } from "./tokens.js";
 
 /** Version of the schema. Programs of the version before it run with it too. */
 export const FORMAT = 1;
 const START_MS = 10_000;
 const RETRY_MS = 500;
 const POOL = 3;
+/** Views are at most so old. */
+const EFFECTIVE_MS = 5000;
+const WAIT_MS = 6000;
+const WAIT_STEP_MS = 100;
+const USES_MS = 60_000;
 const MAX_PAYLOAD_BYTES = 7900;
 
 export interface PostgresOptions {
@@ -30,8 +37,16 @@ export interface PostgresOptions {
   advertised(port: number | undefined): string | undefined;
 }
 
-/** Takes in rows that have changed since an epoch; 0: all of them. Rows after the present one may be among them. */
-export type Reader = (since: number, query: SharedQuery) => Promise<void>;
+/** Part of the answer of what revokes. Times are milliseconds since the epoch. */
+export interface Effect {
+  readonly effectiveBy: number;
+  readonly missing?: readonly number[];
+}
+
+interface Changes extends TokenRows {
+  readonly n: number;
+  readonly revocations: readonly string[];
+}
 
 const channelOf = (schema: string): string => `venue_files ${schema}`;
 
@@ -41,7 +56,6 @@ export class PostgresShared implements Shared {
   readonly #pool: Pool;
   readonly #connection: Connection;
   readonly #listener: Connection;
-  readonly #readers: Reader[] = [];
   readonly #heard = new Map<string, Set<(payload: string, from: number) => void>>();
   readonly #handlers: { readonly [Name in keyof SharedHandlers]: Set<SharedHandlers[Name]> } = {
     gone: new Set(),
@@ -51,7 +65,11 @@ export class PostgresShared implements Shared {
   #listening: NodeJS.Timeout | undefined;
   #isClosed = false;
   #warned: "fsync" | undefined;
+  /** When last uses are exchanged next. */
+  #usesAt = 0;
   readonly tick: Tick;
+  readonly revocations: SharedRevocations;
+  readonly tokens: SharedTokens;
 
   constructor(options: PostgresOptions) {
     const { engine, facts, log } = options;
@@ -66,9 +84,12 @@ export class PostgresShared implements Shared {
     this.tick = new Tick({
       ...{ own: this.#own, connection: this.#connection, listener: this.#listener, log },
       check: (row) => checkOwner(row, options.did),
-      read: (since, query) => this.#read(since, query),
-      took: (row) => this.#took(row),
+      read: (since, query, isLost) => this.#read(since, query, isLost),
+      took: (row, query) => this.#took(row, query),
     });
+    this.revocations = new SharedRevocations({ query: this.query, log });
+    const refresh = () => this.tick.now();
+    this.tokens = new SharedTokens({ query: this.query, seal: this.sealed("access"), log, refresh });
     this.hear("epoch", () => void this.tick.now().catch(() => {}));
   }
 
@@ -112,10 +133,35 @@ export class PostgresShared implements Shared {
     return () => void all.delete(handler);
   }
 
-  /** Reads rows at each change, from the first tick on. */
-  addReader(reader: Reader): void {
-    this.#readers.push(reader);
-  }
+  /** @throws SHARED_STATE_UNAVAILABLE where the view of tokens and revocations is too old to decide by */
+  readonly requireFresh = (): void => {
+    if (this.tick.isStale) throw unavailable("stale");
+  };
+
+  /** Reads again where the view is too old. @returns `undefined`: it is not @throws as {@link requireFresh}, after 2 s */
+  readonly fresh = (): Promise<void> | undefined => this.tick.fresh();
+
+  /**
+   * When what was just committed holds at every instance: those that do not know it by then deny.
+   * @param waits until all live instances know it, 6 s at most; `missing` are those that have not said so
+   */
+  readonly effect = async (waits: boolean): Promise<Effect> => {
+    const effectiveBy = Date.now() + EFFECTIVE_MS;
+    if (!waits) return { effectiveBy };
+    const until = performance.now() + WAIT_MS;
+    let n: number | undefined;
+    for (;;) {
+      const isRead = await this.tick.now().then(
+        () => true,
+        () => false,
+      );
+      if (isRead) n ??= this.tick.seen;
+      const missing = this.tick.instances.filter(({ live, seen }) => live && seen < (n ?? Infinity));
+      if (isRead && missing.length === 0) return { effectiveBy: Math.min(effectiveBy, Date.now()) };
+      if (performance.now() > until) return { effectiveBy, missing: missing.map(({ number }) => number) };
+      await pause(WAIT_STEP_MS);
+    }
+  };
 
   /** Tells peers the address of this instance. */
   async listening(port: number | undefined): Promise<void> {
@@ -212,23 +258,46 @@ export class PostgresShared implements Shared {
     for (const heard of this.#heard.get(kind) ?? []) heard(payload, Number(from));
   }
 
-  async #read(since: number, query: SharedQuery): Promise<number> {
-    // Before the rows: those of later changes are then read again.
-    const [row] = await query<{ n: number }>("SELECT n::float8 AS n FROM epoch");
-    for (const reader of this.#readers) await reader(since, query);
-    return row?.n ?? 0;
+  /** All in one statement, so that rows and epoch are of one moment. */
+  async #read(since: number, query: SharedQuery, isLost: boolean): Promise<number> {
+    const after = String(Math.trunc(since));
+    const [changes] = await query<Changes>(
+      `SELECT n::float8 AS n, ${revocationColumn(after)}, ${tokenColumns(after)} FROM epoch`,
+    );
+    if (changes === undefined) throw notPrepared();
+    const isWhole = since === 0;
+    const hasLost = [
+      this.revocations.read(changes.revocations, isWhole),
+      await this.tokens.read(changes, isWhole, query),
+    ];
+    if (isLost || hasLost.includes(true)) {
+      this.#options.log.error(
+        {},
+        "the shared engine has lost writes: what is known to have ended is put back, links end",
+      );
+      await this.tokens.endLinks(query);
+    }
+    return changes.n;
   }
 
-  #took(row: TickRow): void {
+  async #took(row: TickRow, query: SharedQuery): Promise<void> {
     const { log } = this.#options;
     if (row.fsync === "off" && this.#warned === undefined) {
       this.#warned = "fsync";
       log.warn({}, "the shared engine runs with fsync = off: revocations may be lost when its machine fails");
     }
+    await this.revocations.mend(query);
+    await this.#exchangeUses(query);
     const peers = this.tick.instances;
     const gone = this.#live.filter(({ number }) => !peers.some((peer) => peer.number === number && peer.live));
     this.#live = peers.filter(({ live }) => live);
     for (const peer of gone) for (const handler of this.#handlers.gone) handler({ ...peer, live: false });
+  }
+
+  async #exchangeUses(query: SharedQuery): Promise<void> {
+    if (performance.now() < this.#usesAt) return;
+    await this.tokens.exchangeUses(query);
+    this.#usesAt = performance.now() + USES_MS;
   }
 }
 

@@ -23,10 +23,13 @@ export interface TickOptions {
   readonly connection: Connection;
   readonly listener: Connection;
   readonly log: Log;
-  /** Takes in what changed; `since` 0: all. @returns the epoch up to which it has read */
-  read(since: number, query: SharedQuery): Promise<number>;
-  /** After each tick. */
-  took(row: TickRow): void;
+  /**
+   * Takes in what changed; `since` 0: all. @returns the epoch up to which it has read
+   * @param isLost the engine has lost writes that this instance saw
+   */
+  read(since: number, query: SharedQuery, isLost: boolean): Promise<number>;
+  /** After each tick, with the same connection. */
+  took(row: TickRow, query: SharedQuery): Promise<void>;
   /** @throws where the engine is another's */
   check(row: TickRow): void;
 }
@@ -44,6 +47,8 @@ export class Tick {
   #next: Promise<void> | undefined;
   #asked: Moment = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
   #seen = 0;
+  /** The highest epoch ever seen. */
+  #top = 0;
   #count = 0;
   #isDown = false;
   #areClocksApart = false;
@@ -64,9 +69,13 @@ export class Tick {
     return Math.max(Date.now() - this.#asked.wall, performance.now() - this.#asked.monotonic);
   }
 
+  get isStale(): boolean {
+    return this.ageMs >= STALE_MS;
+  }
+
   /** @returns `undefined`: fresh. A promise that rejects where no read ends in time */
   fresh(): Promise<void> | undefined {
-    if (this.ageMs < STALE_MS) return undefined;
+    if (!this.isStale) return undefined;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(unavailable("stale")), MOST_WAIT_MS);
@@ -128,12 +137,14 @@ export class Tick {
     await by.run(async (query) => {
       const row = await own.tick(this.#seen, query);
       check(row);
-      if (row.n < this.#seen) this.forget();
-      if (row.n !== this.#seen) this.#seen = await read(this.#seen, query);
+      const isLost = row.n < this.#top;
+      if (isLost) this.forget();
+      if (row.n !== this.#seen) this.#seen = await read(this.#seen, query, isLost);
+      this.#top = this.#seen;
       this.#asked = asked;
       this.#compareClocks(row.now, asked.wall);
       this.instances = row.instances.filter(({ number }) => number !== own.number);
-      took(row);
+      await took(row, query);
     });
     if (this.#isDown) this.#options.log.warn({}, "the shared state is reached again");
     this.#isDown = false;

@@ -1,6 +1,5 @@
 // Opens a venue from its configuration: everything it names, or nothing.
 
-import { isDeepStrictEqual } from "node:util";
 import type { HostedFileAdapter, PreparedChange } from "../../adapter/adapter.js";
 import type { AuditFile } from "../../audit/audit-file.js";
 import { type AuditSink, teeSink } from "../../audit/record.js";
@@ -9,10 +8,10 @@ import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { contextOf } from "../../core/call/attribute.js";
 import type { Caller } from "../../core/call/caller.js";
 import { systemClock } from "../../core/clock.js";
+import { attempt } from "../../core/io.js";
 import { later } from "../../core/later.js";
 import type { VenueEvent } from "../../core/ports/changes/events.js";
 import type { Log } from "../../core/ports/log.js";
-import { fieldsOf, isObject } from "../../core/unknown.js";
 import { EventLog } from "../../feed/event-log.js";
 import type { DavLocks } from "../../surfaces/http/host.js";
 import type { McpEndpoint } from "../../surfaces/mcp/http.js";
@@ -37,6 +36,7 @@ import { httpOptions, overviewOf } from "./http-options.js";
 import { internalLog, openFileAdapter, ownAccess } from "./open-files.js";
 import type { OpenVenue, OpenVenueOptions } from "./open-options.js";
 import { openAudit, openAuditLog, openPath } from "./open-parts.js";
+import { applyReload, unappliedKeys } from "./reload.js";
 
 export type { OpenVenue, OpenVenueOptions, PreparedReload } from "./open-options.js";
 
@@ -58,7 +58,11 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const loadShared = listens && config.shared !== undefined ? () => import("../shared/open.js") : undefined;
   const shared = loadShared && keep(await (await loadShared()).openShared(config, config.shared, { env, log }));
   const access = listens
-    ? (await import("../identity/open-access.js")).openAccess(config, { ...options, url: () => host?.url ?? "" })
+    ? (await import("../identity/open-access.js")).openAccess(config, {
+        ...options,
+        shared,
+        url: () => host?.url ?? "",
+      })
     : await ownAccess(config, { ...options, isFiles: filesOnly });
   const { key, rejudge } = access;
   await shared?.start();
@@ -77,7 +81,13 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const url = () => (host?.listens === true ? host.url : undefined);
   const tickets =
     listens && key !== undefined
-      ? (await import("../identity/tickets.js")).createTickets({ key, clock: systemClock, url, rejudge })
+      ? (await import("../identity/tickets.js")).createTickets({
+          key,
+          clock: systemClock,
+          url,
+          rejudge,
+          fresh: shared?.fresh,
+        })
       : undefined;
   let files: HostedFileAdapter | undefined;
   const approvals = await openApprovals(config, { access, events, listens, files: () => files });
@@ -102,7 +112,8 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
     ...{ files: adapter, assets, nameCaller, approvals, logInternal },
     ...{ events: readers, rejudge },
   };
-  const stillHolds = (caller: Caller) => rejudge(contextOf(caller)) !== undefined;
+  // Where nobody knows, it does not hold.
+  const stillHolds = (caller: Caller) => attempt(() => rejudge(contextOf(caller))) !== undefined;
   const onLost: ClusterOptions["onLost"] = (job, record) => host?.jobs.lose(job, record);
   const cluster =
     shared && keep((await import("../shared/cluster.js")).createCluster({ shared, config, stillHolds, onLost }));
@@ -138,7 +149,16 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
     const { createVenueAdapters, rulesOf } = await import("../operations/venue-adapters.js");
     catalogue.add(adapter.archives());
     for (const one of await adapter.driveAdapters(config.drives)) catalogue.add(keep(one));
-    const own = { access, files: adapter, events, approvals, locks: () => locks, clock: systemClock, url };
+    const own = {
+      access,
+      files: adapter,
+      events,
+      approvals,
+      locks: () => locks,
+      clock: systemClock,
+      url,
+      effect: shared?.effect,
+    };
     const parts = { ...own, audit: await openAuditLog(audit), ...rulesOf(() => venue.config) };
     for (const one of createVenueAdapters(parts, { clock: systemClock, audit: sink, logInternal })) catalogue.add(one);
   }
@@ -253,37 +273,4 @@ async function openStore({ storage }: VenueConfig, log: Log): Promise<AssetStore
   const { path } = storage;
   const { openAssetFiles } = await import("../assets/files.js");
   return openPath("storage.path", path, () => openAssetFiles({ path, log }));
-}
-
-/** The configuration in force after a reload: `current`, with what can change at run time taken from `next`. */
-export function applyReload(current: VenueConfig, next: VenueConfig): VenueConfig {
-  const { enabled } = current.auth.public;
-  const { caps } = next.auth.public;
-  return {
-    ...current,
-    auth: {
-      ...current.auth,
-      tokens: next.auth.tokens,
-      grants: next.auth.grants,
-      issuers: next.auth.issuers,
-      ucan: next.auth.ucan,
-      public: { ...(enabled === undefined ? {} : { enabled }), ...(caps === undefined ? {} : { caps }) },
-    },
-    file: { ...current.file, roots: next.file.roots },
-  };
-}
-
-/** Keys, up to two levels deep, in which the configuration in force differs from the wanted one. */
-export function unappliedKeys(inForce: VenueConfig, wanted: VenueConfig): readonly string[] {
-  return changedKeys(inForce, wanted).flatMap((key) => {
-    const [one, other] = [fieldsOf(inForce)[key], fieldsOf(wanted)[key]];
-    if (!isObject(one) || !isObject(other)) return [key];
-    return changedKeys(one, other).map((inner) => `${key}.${inner}`);
-  });
-}
-
-function changedKeys(one: object, other: object): string[] {
-  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
-  keys.delete("warnings");
-  return [...keys].filter((key) => !isDeepStrictEqual(fieldsOf(one)[key], fieldsOf(other)[key]));
 }

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { type Awaitable, isPending } from "../../../src/core/io.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import type { AccessTokens, LoginFault, MadeAccess } from "../../../src/venue/identity/access-entry.js";
 import { openAccessStore } from "../../../src/venue/identity/access-store.js";
@@ -30,8 +31,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const made = (one: MadeAccess | LoginFault | undefined): MadeAccess => {
-  if (one === undefined || "fault" in one) throw new Error(`Not made: ${JSON.stringify(one)}`);
+/** Of one process, whatever is made is made at once. */
+const made = (one: Awaitable<MadeAccess | LoginFault | undefined>): MadeAccess => {
+  if (one === undefined || isPending(one) || "fault" in one) throw new Error(`Not made: ${JSON.stringify(one)}`);
   return one;
 };
 const session = (more: object = {}) =>

@@ -81,7 +81,7 @@ describe("a reload applies", () => {
   test("what the maker of an access token has lost: so has the token, and it gets it back with its maker", async () => {
     const grants = [{ did: alice.did, with: "file://docs/", can: "crud" }];
     await start({ grants });
-    const made = open.access.accessTokens?.issue({
+    const made = await open.access.accessTokens?.issue({
       ...{ label: "agent", lifetimeMs: 3_600_000, caps: [DOCS] },
       maker: { kind: "identity", did: alice.did },
     });

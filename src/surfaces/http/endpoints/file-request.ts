@@ -28,11 +28,11 @@ export interface FileRequest {
 }
 
 /** @throws HttpError */
-export function fileRequest(
+export async function fileRequest(
   host: HttpHost,
   files: HttpFiles,
   options: Exchange & { direction: Direction },
-): FileRequest {
+): Promise<FileRequest> {
   const { request, caller, direction } = options;
   const ticket = ticketOf(request);
   const place = placeOf(request.raw, ticket === undefined);
@@ -40,16 +40,16 @@ export function fileRequest(
   if (ticket === undefined) {
     return { place, context: { ...attribute(caller, undefined, host.nameCaller).context, surface } };
   }
-  const context = redeem(files, ticket, { ...place, direction });
+  const context = await redeem(files, ticket, { ...place, direction });
   if (context === undefined) throw new HttpError(403, "Invalid or expired ticket");
   if (context === "taken back") throw ticketTakenBack();
   // The caller who asked for the ticket over MCP is still a model. A ticket is for one place, whatever is there by now.
   return { place, context: { surface, ...context, exactPaths: true } };
 }
 
-function redeem(files: HttpFiles, ticket: string, use: Parameters<HttpFiles["redeem"]>[1]) {
+async function redeem(files: HttpFiles, ticket: string, use: Parameters<HttpFiles["redeem"]>[1]) {
   try {
-    return files.redeem(ticket, use);
+    return await files.redeem(ticket, use);
   } catch (error) {
     throw fileError(error);
   }

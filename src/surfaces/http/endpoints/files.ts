@@ -134,7 +134,7 @@ const STALL_MS = 60_000;
 async function getFile(host: HttpHost, exchange: Exchange, { stallMs } = { stallMs: STALL_MS }): Promise<FastifyReply> {
   const { request, reply } = exchange;
   const files = filesOf(host);
-  const { place, context } = fileRequest(host, files, { ...exchange, direction: "download" });
+  const { place, context } = await fileRequest(host, files, { ...exchange, direction: "download" });
   await new Promise<void>((onBegin, reject) => {
     const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs, onBegin, etagOf });
     files
@@ -207,7 +207,7 @@ async function receive(
   const { request, reply } = exchange;
   try {
     const files = filesOf(host);
-    const { place, context } = fileRequest(host, files, { ...exchange, direction: "upload" });
+    const { place, context } = await fileRequest(host, files, { ...exchange, direction: "upload" });
     const input = { ...place, ...optionsOf(exchange) };
     const uploaded = await store({ files, input, context: { ...context, signal: hangUpOf(exchange.reply) } });
     return reply

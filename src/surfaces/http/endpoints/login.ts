@@ -29,7 +29,7 @@ async function logIn(login: Login, { request, reply }: Exchange): Promise<Fastif
   const body = parseJson(request.body, { json5: true });
   const { code } = fieldsOf(body);
   if (typeof code !== "string") throw badRequest("Login requires a 'code' as a string");
-  const answer = login(code);
+  const answer = await login(code);
   if (answer === undefined) throw linkIsUsed();
   if ("retryMs" in answer) throw tooManyRequests(answer.retryMs);
   return sendJson(reply, 201, JSON.stringify(answer));

@@ -32,7 +32,7 @@ export const authIssue: VenueOperation<IssueInput> = {
   name: NAME,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   hiddenOutput: ["token", "url"],
-  run(input, { context, venue, trail }) {
+  async run(input, { context, venue, trail }) {
     const making = makingBy(NAME, context, venue);
     const caps = input.caps === undefined ? undefined : parseCaps(input.caps);
     if (!mayActAsApprover(context) && (caps === undefined || caps.some(({ can }) => can.startsWith(APPROVE)))) {
@@ -42,12 +42,14 @@ export const authIssue: VenueOperation<IssueInput> = {
     }
     const { accessTokens } = venue.access;
     if (accessTokens === undefined) {
-      throw notSupportedHere("access tokens, since there is no 'stateDir' or no key. Set 'stateDir' and 'seedFile'");
+      throw notSupportedHere(
+        "access tokens, since there is no 'stateDir' or no key. Set 'stateDir' and 'seedFile', or ask the venue that serves",
+      );
     }
     const own = venue.url();
     if (input.link === true && own === undefined) throw notSupportedHere("links, since it does not serve HTTP");
     const request = { label: input.label, caps, lifetimeMs: lifetimeMs(input), ...making };
-    const made = input.link === true ? accessTokens.link(request) : accessTokens.issue(request);
+    const made = await (input.link === true ? accessTokens.link(request) : accessTokens.issue(request));
     if (made === undefined) throw tooMany();
     const { entry, secret } = made;
     trail.resource = `access:${entry.id}`;

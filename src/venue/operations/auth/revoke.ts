@@ -2,6 +2,7 @@
 
 import { accessIdOf } from "../../../core/call/caller.js";
 import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
+import { codeOf } from "../../../core/unknown.js";
 import { accessDid } from "../../identity/access-entry.js";
 import { isIssuerCaller } from "../../identity/issuers/rights.js";
 import { actsInFull, callerOf, isAnonymous, isOperator } from "../caller.js";
@@ -14,6 +15,7 @@ import { publishToken } from "./list.js";
 interface RevokeInput {
   readonly id: string;
   readonly keep?: boolean;
+  readonly wait?: boolean;
 }
 
 const NAME = "auth:revoke";
@@ -28,13 +30,13 @@ export const authRevoke: VenueOperation<RevokeInput> = {
   name: NAME,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   async run(input, call) {
-    const { id, keep = false } = input;
+    const { id, keep = false, wait = false } = input;
     const { context, venue, trail } = call;
     trail.resource = `access:${id}`;
     if (CONFIG_ID.test(id)) throw notSupportedHere(`revoking what the configuration gives. Change '${id}' there`);
-    if (isIssuerCaller(venue.access.did, id)) return revokeCaller(id, call);
+    if (isIssuerCaller(venue.access.did, id)) return revokeCaller(id, wait, call);
     if (!ACCESS_ID.test(id)) {
-      if (id.length === UCAN_ID_CHARS) return ucanRevoke.run({ id }, call);
+      if (id.length === UCAN_ID_CHARS) return ucanRevoke.run({ id, wait }, call);
       throw invalidInput("'id' must be the id of a token, from auth:list", "/id", "an id of auth:list");
     }
     const { accessTokens, revocations } = venue.access;
@@ -46,32 +48,43 @@ export const authRevoke: VenueOperation<RevokeInput> = {
       }
     }
     if (found === undefined) throw notYours();
-    try {
-      accessTokens.revoke(id, keep);
-    } catch (error) {
-      throw notKept(error);
-    } finally {
+    const ended = async () => {
       publishToken("revoked", { ...found, state: "revoked", revoked: venue.clock.nowMs() }, venue);
       // UCANs that the venue signed for a session name it, so they end with it.
       const signs = found.entry.caps === undefined && !found.isLink;
       if (signs && !keep) await addRevocation(revocations, accessDid(venue.access, id));
+    };
+    try {
+      await accessTokens.revoke(id, keep);
+    } catch (error) {
+      if (!isUndone(error)) await ended();
+      throw notKept(error);
     }
-    return { revoked: true, id };
+    await ended();
+    return { revoked: true, id, ...(await venue.effect?.(wait)) };
   },
 };
 
 const UCAN_ID_CHARS = 43;
 
+/** Whether the state that instances share was not reached. Other failures leave a revocation in force, but not kept. */
+const isUndone = (error: unknown): boolean => codeOf(error) === "SHARED_STATE_UNAVAILABLE";
+
 /** Ends a caller of an outside issuer, whatever tokens it gets there from now on. For the operator. */
-async function revokeCaller(did: string, { context, venue }: OperationCall): Promise<object> {
+async function revokeCaller(did: string, waits: boolean, { context, venue }: OperationCall): Promise<object> {
   if (!isOperator(context, venue) || !actsInFull(context, venue)) throw notYours();
-  try {
-    await addRevocation(venue.access.revocations, did);
-  } finally {
+  const ended = () => {
     const data = { kind: "issuer", id: did, did, grants: [], change: "revoked" };
     if (venue.events?.wants("auth") === true) venue.events.publish("auth", { data, audience: [did] });
+  };
+  try {
+    await addRevocation(venue.access.revocations, did);
+  } catch (error) {
+    if (!isUndone(error)) ended();
+    throw error;
   }
-  return { revoked: true, id: did };
+  ended();
+  return { revoked: true, id: did, ...(await venue.effect?.(waits)) };
 }
 
 function mayRevoke(maker: string, id: string, { context, venue }: Pick<OperationCall, "context" | "venue">): boolean {

@@ -74,7 +74,7 @@ export const ucanIssue: VenueOperation<IssueInput> = {
     const { token, id } = await sign({ input, key, grants, expiresAt, names }, venue);
     trail.resource = `ucan:${id}`;
     venue.issued.remember(id, names);
-    note({ id, input, grants, expiresAt }, { context, venue });
+    await note({ id, input, grants, expiresAt }, { context, venue });
     return { token, id, expires: expiresAt, ...(venue.keyLasts ? {} : { note: KEY_ENDS }) };
   },
 };
@@ -88,10 +88,13 @@ interface Signed {
 }
 
 /** Keeps the signed token for auth:list. The token stands without it, so a full disk is no failure. */
-function note({ id, input, grants, expiresAt }: Signed, { context, venue }: Pick<OperationCall, "context" | "venue">) {
+async function note(
+  { id, input, grants, expiresAt }: Signed,
+  { context, venue }: Pick<OperationCall, "context" | "venue">,
+): Promise<void> {
   const via = accessIdOf(context);
   const through = via === undefined ? undefined : venue.access.accessTokens?.inForce(via);
-  venue.access.accessTokens?.noteUcan({
+  await venue.access.accessTokens?.noteUcan({
     ...{ id, did: input.aud, grants: grants.map(({ written }) => written), by: callerOf(context, venue) },
     via: through === undefined ? [] : [through.id, ...through.via],
     created: venue.clock.nowMs(),

@@ -15,6 +15,7 @@ import { notKept, refusedOperation } from "../refusal.js";
 interface RevokeInput {
   readonly id?: string;
   readonly token?: string;
+  readonly wait?: boolean;
 }
 
 const NAME = "ucan:revoke";
@@ -43,7 +44,7 @@ export const ucanRevoke: VenueOperation<RevokeInput> = {
     }
     if (signal?.aborted === true) throw aborted();
     await addRevocation(revocations, id);
-    return { revoked: true, id };
+    return { revoked: true, id, ...(await venue.effect?.(input.wait === true)) };
   },
 };
 
@@ -58,7 +59,7 @@ export async function addRevocation(list: RevocationList, entry: string): Promis
 
 /** @throws INVALID_INPUT */
 function targetOf(
-  { id, token }: RevokeInput,
+  { id, token }: Omit<RevokeInput, "wait">,
   venue: OperationParts,
 ): { readonly id: string; readonly signers?: TokenSigners | undefined } {
   if (id !== undefined && token !== undefined) {
