@@ -68,9 +68,18 @@ describe("config.example.json5", () => {
     ["one way", ["listen", "seedFile"]],
     ["the other way", ["hostname", "port", "seed"]],
   ])("still loads when all that is commented out is put in, %s", (_, left) => {
-    const value = Object.fromEntries(Object.entries(everything).filter(([key]) => !left.includes(key)));
-    expect(Object.keys(value).length).toBe(Object.keys(everything).length - left.length);
+    // Instances need what one process has not.
+    const without = [...left, "shared"];
+    const value = Object.fromEntries(Object.entries(everything).filter(([key]) => !without.includes(key)));
+    expect(Object.keys(value).length).toBe(Object.keys(everything).length - without.length);
     expect(venueProblems(value, { isGrant })).toEqual([]);
+  });
+
+  test("shows what several instances share", () => {
+    const { shared } = everything;
+    const drives = { store: { s3: { bucket: "drives" } } };
+    const file = { roots: { docs: { path: "/docs", shared: true }, tmp: { temp: true, perInstance: true } } };
+    expect(venueProblems({ shared, drives, file, seed: "ab".repeat(32) }, {})).toEqual([]);
   });
 
   test("has no key or token in it that someone could leave in place", () => {
@@ -87,7 +96,7 @@ describe("config.example.json5", () => {
 
   test("shows every supported key", () => {
     // Of keys that stand there twice the last counts.
-    const other = parseObject(all.replace(/^ *store: \{ path: .*\n/m, ""));
+    const other = parseObject(all.replace(/^ *(?:store: \{ path|shared: \{.* env): .*\n/gm, ""));
     expect([...new Set([...usedPaths(everything), ...usedPaths(other)])].sort()).toEqual(documented);
   });
 });
@@ -218,7 +227,9 @@ describe("schemas/config.json", () => {
         ),
         ...under("file.roots.*.quota", "bytes", "files"),
         ...under("file.roots.*.journalQuota", "bytes", "entries", "days"),
-        ...["file.roots.*.journal", "file.roots.*.trash"],
+        ...["file.roots.*.journal", "file.roots.*.trash", "file.roots.*.shared", "file.roots.*.perInstance"],
+        ...under("shared", "postgres", "postgres.url", "postgres.url.env", "postgres.url.file", "postgres.schema"),
+        ...["shared.advertise", "shared.drainMs"],
       ].sort(),
     );
   });
