@@ -1,14 +1,14 @@
 // Shared state in PostgreSQL: connections, tick and listener, and the port that the pieces of the venue use.
 
-import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
 import type { Instance, InstanceDigest, Shared, SharedHandlers, SharedQuery } from "../../core/ports/shared.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
-import { Connection, type Engine, inTransaction, Pool, REQUEST_MS, unavailable } from "./connection.js";
+import { Connection, type Engine, inTransaction, Pool, unavailable } from "./connection.js";
 import { INIT, type InstanceFacts, isUnprepared, notPrepared, OwnInstance, type TickRow } from "./instances.js";
+import { type Heard, Notifications } from "./notifications.js";
 import { revocationColumn, SharedRevocations } from "./revocations.js";
 import { createSeal, secretFor } from "./seal.js";
 import { reasonOf, Tick } from "./tick.js";
@@ -24,7 +24,6 @@ const EFFECTIVE_MS = 5000;
 const WAIT_MS = 6000;
 const WAIT_STEP_MS = 100;
 const USES_MS = 60_000;
-const MAX_PAYLOAD_BYTES = 7900;
 
 export interface PostgresOptions {
   readonly engine: Engine;
@@ -48,22 +47,17 @@ interface Changes extends TokenRows {
   readonly revocations: readonly string[];
 }
 
-const channelOf = (schema: string): string => `venue_files ${schema}`;
-
 export class PostgresShared implements Shared {
   readonly #options: PostgresOptions;
   readonly #own: OwnInstance;
   readonly #pool: Pool;
   readonly #connection: Connection;
-  readonly #listener: Connection;
-  readonly #heard = new Map<string, Set<(payload: string, from: number) => void>>();
+  readonly #notifications: Notifications;
   readonly #handlers: { readonly [Name in keyof SharedHandlers]: Set<SharedHandlers[Name]> } = {
     gone: new Set(),
     gap: new Set(),
   };
   #live: readonly Instance[] = [];
-  #listening: NodeJS.Timeout | undefined;
-  #isClosed = false;
   #warned: "fsync" | undefined;
   /** When last uses are exchanged next. */
   #usesAt = 0;
@@ -77,12 +71,12 @@ export class PostgresShared implements Shared {
     this.#own = new OwnInstance(facts);
     this.#pool = new Pool(Array.from({ length: POOL }, () => new Connection(engine)));
     this.#connection = new Connection(engine);
-    this.#listener = new Connection(engine, {
-      onNotify: (channel, payload) => this.#notified(channel, payload),
-      onDrop: () => this.#listenSoon(),
+    this.#notifications = new Notifications(engine, () => {
+      for (const gap of this.#handlers.gap) gap();
+      void this.tick.now().catch(() => {});
     });
     this.tick = new Tick({
-      ...{ own: this.#own, connection: this.#connection, listener: this.#listener, log },
+      ...{ own: this.#own, connection: this.#connection, listener: this.#notifications.connection, log },
       check: (row) => checkOwner(row, options.did),
       read: (since, query, isLost) => this.#read(since, query, isLost),
       took: (row, query) => this.#took(row, query),
@@ -115,16 +109,12 @@ export class PostgresShared implements Shared {
     return secretFor(this.#options.key.privateKey, use);
   }
 
-  async notify(kind: string, payload: string): Promise<void> {
-    const text = `${this.#own.number} ${kind} ${payload}`;
-    if (Buffer.byteLength(text) > MAX_PAYLOAD_BYTES) throw new RangeError("Cannot notify: the payload is too long");
-    await this.query("SELECT pg_notify($1, $2)", [channelOf(this.#options.engine.schema), text]);
+  notify(kind: string, payload: string): Promise<void> {
+    return this.#notifications.send(`${this.#own.number} ${kind} ${payload}`, this.query);
   }
 
-  hear(kind: string, heard: (payload: string, from: number) => void): () => void {
-    const all = this.#heard.get(kind) ?? new Set();
-    this.#heard.set(kind, all.add(heard));
-    return () => void all.delete(heard);
+  hear(kind: string, heard: Heard): () => void {
+    return this.#notifications.hear(kind, heard);
   }
 
   on<Name extends keyof SharedHandlers>(event: Name, handler: SharedHandlers[Name]): () => void {
@@ -179,10 +169,10 @@ export class PostgresShared implements Shared {
     const until = performance.now() + START_MS;
     for (;;) {
       try {
-        await this.#connection.run((query) => this.#own.allot(query));
+        if (this.#own.number === 0) await this.#connection.run((query) => this.#own.allot(query));
         await this.tick.now();
-        await this.#listen();
-        return await this.#hearOneself();
+        await this.#notifications.listen();
+        return await this.#notifications.hearOneself((word) => this.notify("hello", word));
       } catch (error) {
         if (isUnprepared(error)) throw notPrepared();
         if (error instanceof ConfigError) throw error;
@@ -205,57 +195,11 @@ export class PostgresShared implements Shared {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.tick.stop();
-    clearTimeout(this.#listening);
     if (this.#own.number !== 0 && this.#connection.isOpen) {
       await this.#connection.run((query) => this.#own.stop(query), RETRY_MS).catch(() => {});
     }
-    for (const one of [this.#pool, this.#connection, this.#listener]) one.close();
-  }
-
-  async #listen(): Promise<void> {
-    const channel = channelOf(this.#options.engine.schema);
-    await this.#listener.run((query) => query(`LISTEN "${channel}"`));
-    for (const gap of this.#handlers.gap) gap();
-  }
-
-  #listenSoon(): void {
-    if (this.#isClosed) return;
-    clearTimeout(this.#listening);
-    // A failure drops the connection, which leads back here.
-    const again = () =>
-      this.#listen().then(
-        () => this.tick.now(),
-        () => this.#listenSoon(),
-      );
-    this.#listening = setTimeout(() => void again().catch(() => {}), RETRY_MS * (0.75 + Math.random() / 2));
-  }
-
-  /** A pooler by transaction takes LISTEN and tells nothing. @throws ConfigError */
-  async #hearOneself(): Promise<void> {
-    const word = randomBytes(8).toString("hex");
-    let timer: NodeJS.Timeout | undefined;
-    let stop = () => {};
-    try {
-      const heard = new Promise<void>((resolve, reject) => {
-        const text = `'shared.postgres.url' leads through a pooler that swallows LISTEN. Set it to the engine itself, or pool by session`;
-        timer = setTimeout(() => reject(new ConfigError([text], 78)), REQUEST_MS);
-        stop = this.hear("hello", (payload) => {
-          if (payload === word) resolve();
-        });
-      });
-      await Promise.all([this.notify("hello", word), heard]);
-    } finally {
-      clearTimeout(timer);
-      stop();
-    }
-  }
-
-  #notified(channel: string, text: string): void {
-    if (channel !== channelOf(this.#options.engine.schema)) return;
-    const [, from, kind = "", payload = ""] = /^(\d{1,5}) (\S{1,40}) (.*)$/s.exec(text) ?? [];
-    for (const heard of this.#heard.get(kind) ?? []) heard(payload, Number(from));
+    for (const one of [this.#pool, this.#connection, this.#notifications]) one.close();
   }
 
   /** All in one statement, so that rows and epoch are of one moment. */
