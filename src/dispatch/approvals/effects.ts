@@ -1,15 +1,19 @@
 // The effects of changes that are about to be committed, as an approval is bound to them and a person is shown them.
 
+import { hash } from "node:crypto";
 import type { Access, At, Looks, PlannedChange } from "../../core/ports/backend.js";
-import type { ApprovedAction, Effect, EffectState } from "../../core/ports/effect.js";
+import { type ApprovedAction, type Effect, type EffectState, SHOWN_NAMES } from "../../core/ports/effect.js";
 import type { Intent } from "./approval-gate.js";
 import type { CountedSource } from "./counted-source.js";
 import { contentDiff, joinDiffs, MAX_TEXT } from "./difference.js";
 import { fileState, namesOf, readTarget, type TargetState, targetNamesOf } from "./target-state.js";
+import { shownName } from "./tree-state.js";
 
 /** One change with what is at its places. */
 interface Seen {
   readonly effects: readonly Effect[];
+  /** A place that holds it, which is asked about as a whole. */
+  readonly whole?: At | undefined;
   /** Looked at as a whole. */
   readonly bound: readonly (TargetState | undefined)[];
   /** Content of a copied tree. */
@@ -47,17 +51,55 @@ export async function intentOf(planned: Planned, isAsked: (effects: readonly Eff
     if (change.change.action === "deleted" && isDisplaced) continue;
     all.push(await (change.from === undefined ? see(planned, change, places) : seeMove(planned, change, places)));
   }
-  const effects = all.flatMap((one) => one.effects);
+  const { effects, parts } = joinWholes(all);
   const { seen } = places;
   if (!isAsked(effects)) return { effects, seen };
   const states: (string | undefined)[] = [];
   const diffs: (string | undefined)[] = [];
-  for (const { bound, state, diff } of all) {
+  let inWholes = 0;
+  for (const { bound, state, whole, diff } of all) {
     for (const place of bound) states.push(await place?.bound?.());
     states.push(state);
-    diffs.push(await diff?.());
+    if (whole === undefined || ++inWholes <= SHOWN_NAMES) diffs.push(await diff?.());
   }
+  // The shown effect of a whole names its first parts only; an approval is bound to all of them.
+  if (parts.length > 0) states.push(hash("sha256", JSON.stringify(parts)));
   return { effects, state: JSON.stringify(states), diff: joinDiffs(diffs), seen };
+}
+
+/** Changes in one whole are one effect for each action, with the names of the first. @returns `parts`: the effects that were joined */
+function joinWholes(all: readonly Seen[]): { readonly effects: readonly Effect[]; readonly parts: readonly Effect[] } {
+  const joined = new Map<string, { readonly whole: At; readonly parts: Effect[] }>();
+  const alone: Effect[] = [];
+  for (const { effects, whole } of all) {
+    for (const effect of effects) {
+      // Behind a link it is elsewhere: whoever decides sees where.
+      if (whole === undefined || effect.real !== undefined) {
+        alone.push(effect);
+        continue;
+      }
+      const key = `${effect.action} ${whole.path.text}`;
+      const known = joined.get(key) ?? { whole, parts: [] };
+      joined.set(key, known);
+      known.parts.push(effect);
+    }
+  }
+  const wholes = [...joined.values()].flatMap(({ whole, parts }) => wholeEffect(whole, parts) ?? []);
+  return { effects: [...wholes, ...alone], parts: [...joined.values()].flatMap(({ parts }) => parts) };
+}
+
+function wholeEffect(whole: At, parts: readonly Effect[]): Effect | undefined {
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  const top = whole.path.text === "" ? 0 : whole.path.text.length + 1;
+  const names = parts.slice(0, SHOWN_NAMES).map(({ path, after }) => shownName([path.slice(top)], after?.type ?? ""));
+  const sum = (states: readonly (EffectState | undefined)[]): EffectState => ({
+    ...{ type: "directory", entries: parts.length, names },
+    size: states.reduce((bytes, state) => bytes + (state?.size ?? 0), 0),
+  });
+  const before = first.before && sum(parts.map((one) => one.before));
+  const { root, action } = first;
+  return { root, ...namesOf(whole), action, before, after: sum(parts.map((one) => one.after)) };
 }
 
 /** Entries that changes find at their places: those there now, or those that earlier changes of the group move there. */
@@ -139,6 +181,7 @@ async function see({ root, counted }: Planned, planned: PlannedChange, places: P
   const mayRead = access.holds("crud/read");
   return {
     effects: [effect(action, copied?.state ?? comingState(planned))],
+    whole: at.whole,
     bound,
     state: copied?.hash(),
     async diff() {

@@ -44,6 +44,7 @@ export interface McpParts {
 /** Adapters for people rather than models; offered only if the configuration names them. */
 /** File operations that no model is offered: what they remove is gone, and what they list people look after. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set(["file:trash", "file:purge"]);
+const ARCHIVES = "archive";
 const UNLESS_NAMED: ReadonlySet<string> = new Set([
   "ucan",
   "auth",
@@ -52,7 +53,7 @@ const UNLESS_NAMED: ReadonlySet<string> = new Set([
   "lock",
   "dlfs",
   "drive",
-  "archive",
+  ARCHIVES,
 ]);
 
 /**
@@ -180,8 +181,8 @@ function makeOffer(parts: McpParts): Offer {
   const { jobs, file, profiles } = parts.config;
   const offered = offeredOperations(parts);
   const isOurs = (name: string) => name === parts.files.name || UNLESS_NAMED.has(name) || Object.hasOwn(profiles, name);
-  // When every operation ends by its own deadline before maxWaitMs, no timer is needed.
-  const areOurs = offered.every(({ adapter: { name } }) => isOurs(name));
+  // When every operation ends by its own deadline before maxWaitMs, no timer is needed. A large archive takes longer.
+  const areOurs = offered.every(({ adapter: { name } }) => isOurs(name) && name !== ARCHIVES);
   return {
     instructions: instructions(parts.files.roots.length === 1),
     tools: offered.map(({ metadata }) => metadata),
@@ -189,7 +190,7 @@ function makeOffer(parts: McpParts): Offer {
     advertised: (tool) => {
       if (UNLISTED.has(tool.name)) return undefined;
       if (Object.hasOwn(profiles, adapterOf(tool))) return tool;
-      const isBrief = [parts.files.name, "archive"].includes(adapterOf(tool));
+      const isBrief = [parts.files.name, ARCHIVES].includes(adapterOf(tool));
       return advertisedTool(tool, { isBrief, hasOnlyRoot: onlyRoot(parts, tool) !== undefined });
     },
     maxWaitMs: file.limits.timeoutMs < jobs.maxWaitMs && areOurs ? undefined : jobs.maxWaitMs,
