@@ -2,6 +2,7 @@
 
 import { crc32 } from "node:zlib";
 import type { CallScope } from "../../core/call/scope.js";
+import { type Awaitable, after } from "../../core/io.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import { damaged } from "./fault.js";
 
@@ -17,6 +18,32 @@ export async function readExactly(file: Bytes, offset: number, length: number): 
   const bytes = offset + length > file.size ? Buffer.alloc(0) : await file.read(offset, length);
   if (bytes.length < length) throw damaged("it is cut off");
   return bytes;
+}
+
+/** Serves many small reads from one larger piece. */
+export class PieceReader implements Bytes {
+  readonly #file: Bytes;
+  #piece: Buffer = Buffer.alloc(0);
+  #start = 0;
+
+  constructor(file: Bytes) {
+    this.#file = file;
+  }
+
+  get size(): number {
+    return this.#file.size;
+  }
+
+  /** The bytes are valid up to the next read. */
+  read(offset: number, length: number): Awaitable<Buffer> {
+    const from = offset - this.#start;
+    if (from >= 0 && from + length <= this.#piece.length) return this.#piece.subarray(from, from + length);
+    return after(this.#file.read(offset, Math.max(length, PIECE_BYTES)), (piece) => {
+      this.#piece = piece;
+      this.#start = offset;
+      return piece.subarray(0, length);
+    });
+  }
 }
 
 /** A part of a file, piece by piece. @throws ArchiveFault if the file ends before */

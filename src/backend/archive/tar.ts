@@ -8,14 +8,18 @@ import type { CallScope } from "../../core/call/scope.js";
 import type { EntryType } from "../../core/ports/walk.js";
 import { ArchiveDirectory, MAX_DIRECTORY_BYTES } from "./directory.js";
 import { damaged, tooLarge, unsupported } from "./fault.js";
-import { type Bytes, piecesOf, readExactly } from "./sequence.js";
+import { type Bytes, PieceReader, piecesOf, readExactly } from "./sequence.js";
 
 /** Most bytes of a tar, unpacked, and the time that reading its directory may take. */
 const MAX_TAR_BYTES = 268_435_456;
 const MAX_MS = 10_000;
 const BLOCK = 512;
 const CHUNK_BYTES = 65_536;
-const ZEROS = Buffer.alloc(1_048_576);
+const ZERO_BLOCK = Buffer.alloc(BLOCK);
+const STEP_BYTES = 1_048_576;
+const ZEROS = Buffer.alloc(STEP_BYTES);
+/** A content up to this size is passed over together with the block behind it. */
+const LITTLE_BYTES = 4096;
 const TYPES: Readonly<Record<string, EntryType>> = {
   file: "file",
   directory: "directory",
@@ -31,7 +35,7 @@ export async function readTar(unpacked: Bytes, scope: CallScope): Promise<Archiv
   if (unpacked.size > MAX_TAR_BYTES && Number.isFinite(unpacked.size)) throw tooLarge(`${MAX_TAR_BYTES} bytes`);
   const headers = new HeaderReader();
   try {
-    return await readHeaders(unpacked, headers, scope);
+    return await readHeaders(new PieceReader(unpacked), headers, scope);
   } finally {
     headers.close();
   }
@@ -41,35 +45,38 @@ async function readHeaders(unpacked: Bytes, headers: HeaderReader, scope: CallSc
   const directory = new ArchiveDirectory();
   const isUnpacking = !Number.isFinite(unpacked.size);
   const late = performance.now() + MAX_MS;
-  const requireTime = () => {
-    scope.checkpoint();
+  const requireTime = async () => {
+    await scope.pause();
     if (performance.now() > late) throw tooLarge(`can be read in ${MAX_MS / 1000} s`);
   };
   let at = 0;
   let named = 0;
+  /** Bytes of the content before the next header. */
+  let passed = 0;
   for (let zeros = 0; zeros < 2; ) {
-    requireTime();
+    await requireTime();
     const block = await readExactly(unpacked, at, BLOCK);
     at += BLOCK;
     named += BLOCK;
     if (named > MAX_DIRECTORY_BYTES) throw tooLarge(`${MAX_DIRECTORY_BYTES} bytes of headers`);
-    zeros = block.equals(ZEROS.subarray(0, BLOCK)) ? zeros + 1 : 0;
-    const found = await headers.take(block);
+    zeros = block.equals(ZERO_BLOCK) ? zeros + 1 : 0;
+    const found = await headers.take(block, passed);
+    passed = 0;
     if (found === undefined) continue;
     const { header } = found;
     directory.add(header.name, factsOf(header, block[TYPE_AT], at));
     const end = at + Math.ceil(header.size / BLOCK) * BLOCK;
     if (end > MAX_TAR_BYTES) throw tooLarge(`${MAX_TAR_BYTES} bytes`);
     if (end > unpacked.size) throw damaged("an entry goes beyond its end");
-    for (; at < end; at = Math.min(end, at + ZEROS.length)) {
-      requireTime();
-      await headers.pass(Math.min(ZEROS.length, end - at));
+    passed = end - at;
+    for (; at < end; at = Math.min(end, at + STEP_BYTES)) {
+      await requireTime();
       if (isUnpacking) await unpacked.read(at, 1);
     }
   }
   // The sum of all that is unpacked stands at its end.
   for (let rest = isUnpacking ? 1 : 0; rest > 0; at += rest) {
-    requireTime();
+    await requireTime();
     rest = (await unpacked.read(at, CHUNK_BYTES)).length;
   }
   return directory;
@@ -105,26 +112,30 @@ class HeaderReader {
     this.#await();
   }
 
-  /** @returns the entry whose header ends with this block */
-  async take(block: Buffer): Promise<ParsedTarEntry | undefined> {
+  /**
+   * @param passed bytes of a content before the block: the decoder gets zeros in their place
+   * @returns the entry whose header ends with this block
+   */
+  async take(block: Buffer, passed: number): Promise<ParsedTarEntry | undefined> {
+    let left = passed;
     try {
-      await this.#writer.write(block);
+      for (let some = 0; left > LITTLE_BYTES; left -= some) {
+        some = Math.min(left, STEP_BYTES);
+        await this.#writer.write(ZEROS.subarray(0, some));
+      }
+      // It keeps what it is given until a header is whole.
+      const bytes = Buffer.alloc(left + BLOCK);
+      block.copy(bytes, left);
+      await this.#writer.write(bytes);
     } catch {
       throw damaged("a header cannot be read");
     }
-    // The decoder has answered within this turn of the loop.
-    await new Promise(setImmediate);
+    // The decoder has passed on an entry while it took the block.
     const found = this.#found;
     if (found === undefined) return undefined;
-    await found.body.cancel();
+    found.body.cancel().catch(() => {});
     this.#await();
     return found;
-  }
-
-  /** Passes over a content, whatever it is. */
-  async pass(bytes: number): Promise<void> {
-    for (let left = bytes; left > 0; left -= ZEROS.length)
-      await this.#writer.write(ZEROS.subarray(0, Math.min(left, ZEROS.length)));
   }
 
   close(): void {

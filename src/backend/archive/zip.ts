@@ -6,13 +6,12 @@ import { createInflateRaw, inflateRawSync } from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
 import type { ArchiveEntry, Packed } from "../../core/call/archive.js";
 import type { CallScope } from "../../core/call/scope.js";
+import { isPending } from "../../core/io.js";
 import type { EntryType } from "../../core/ports/walk.js";
 import { ArchiveDirectory, MAX_DIRECTORY_BYTES, MAX_ENTRIES } from "./directory.js";
 import { ArchiveFault, damaged, encrypted, tooLarge, unsupported } from "./fault.js";
-import { type Bytes, piecesOf, readExactly } from "./sequence.js";
+import { type Bytes, PieceReader, piecesOf, readExactly } from "./sequence.js";
 
-/** Bytes of the directory that are read at a time; more than one entry of it or its end can take. */
-const PIECE_BYTES = 262_144;
 /** Entries between two looks at the clock. */
 const STEPS_BETWEEN = 64;
 const CENTRAL_HEADER = 0x02014b50;
@@ -30,16 +29,14 @@ const CHUNK_BYTES = 65_536;
 const UNIX_TYPES: Readonly<Record<number, EntryType>> = { 0: "file", 4: "directory", 8: "file", 10: "symlink" };
 const MADE_ON_UNIX = 3;
 
-/** Serves the many small reads of yauzl from one larger piece. */
-class PieceReader extends RandomAccessReader {
+/** The file as yauzl reads it. */
+class DirectoryReader extends RandomAccessReader {
   readonly #file: Bytes;
-  #piece: Buffer = Buffer.alloc(0);
-  #start = 0;
   #spent = 0;
 
   constructor(file: Bytes) {
     super();
-    this.#file = file;
+    this.#file = new PieceReader(file);
   }
 
   override read(
@@ -49,21 +46,15 @@ class PieceReader extends RandomAccessReader {
     position: number,
     done: (error: Error | null) => void,
   ): void {
-    const take = () => {
-      const from = position - this.#start;
-      this.#piece.copy(into, offset, from, from + length);
-      done(null);
-    };
+    const take = (bytes: Buffer) => done(bytes.copy(into, offset) < length ? damaged("it is cut off") : null);
     this.#spent += length;
     if (this.#spent > MAX_DIRECTORY_BYTES) done(tooLarge(`${MAX_DIRECTORY_BYTES} bytes of directory`));
     else if (position + length > this.#file.size) done(damaged("it is cut off"));
-    else if (position >= this.#start && position + length <= this.#start + this.#piece.length) take();
-    else this.#load(position).then(take).catch(done);
-  }
-
-  async #load(position: number): Promise<void> {
-    this.#piece = await readExactly(this.#file, position, Math.min(PIECE_BYTES, this.#file.size - position));
-    this.#start = position;
+    else {
+      const bytes = this.#file.read(position, length);
+      if (isPending(bytes)) bytes.then(take).catch(done);
+      else take(bytes);
+    }
   }
 }
 
@@ -71,7 +62,7 @@ class PieceReader extends RandomAccessReader {
 export async function readZip(file: Bytes, scope: CallScope): Promise<ArchiveDirectory> {
   const directory = new ArchiveDirectory();
   try {
-    const zip = await fromRandomAccessReaderPromise(new PieceReader(file), file.size, {
+    const zip = await fromRandomAccessReaderPromise(new DirectoryReader(file), file.size, {
       ...{ lazyEntries: true, autoClose: false, decodeStrings: false, validateEntrySizes: false },
     });
     if (zip.entryCount > MAX_ENTRIES) throw tooLarge(`${MAX_ENTRIES} entries`);
