@@ -549,7 +549,7 @@ export interface ReadInput {
    */
   root: string;
   /**
-   * File
+   * File; also x.zip!/entry
    */
   path: string;
   /**

@@ -1,6 +1,7 @@
 // Files in a real browser: reading, writing, moving, uploading, by pointer and by keys alone.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { zipOf } from "../backend/archive/zip-bytes.js";
 import { editor, entries, entry, inBrowser, openStage, type Stage, typeFirst } from "./browser.js";
 
 let stage: Stage;
@@ -22,6 +23,10 @@ inBrowser("files of the page", () => {
           "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
           "base64",
         ),
+        "pack.zip": zipOf([
+          { name: "docs/inside.txt", content: "packed\n" },
+          { name: "other.zip", content: zipOf([]) },
+        ]),
         "move/me.txt": "moved\n",
         "clash/same.txt": "old\n",
         "clash/into/same.txt": "theirs\n",
@@ -112,6 +117,25 @@ inBrowser("files of the page", () => {
     const page = await stage.visit("files/files/data.bin");
     await page.getByText("00 01 02 fa fb fc 00 00 09").waitFor();
     await page.getByText(/^[0-9a-f]{64}$/).waitFor();
+    await page.context().close();
+  });
+
+  test("an archive opens as a folder, in which nothing is offered that changes it", async () => {
+    const page = await stage.visit("files/files/");
+    await entry(page, "pack.zip").getByRole("link").click();
+    await page.waitForURL(/files\/pack\.zip!\/$/);
+    await entry(page, "docs").waitFor();
+    for (const name of ["Upload", "New file"]) expect(await page.getByRole("button", { name }).count()).toBe(0);
+    await entry(page, "docs").click();
+    for (const name of ["Move", "Copy", "Delete"]) expect(await page.getByRole("button", { name }).count()).toBe(0);
+    await entry(page, "docs").getByRole("link").click();
+    await entry(page, "inside.txt").getByRole("link").click();
+    await editor(page).getByText("packed").waitFor();
+    await page.getByText("read-only", { exact: true }).waitFor();
+    await page.goBack();
+    await page.goBack();
+    await entry(page, "other.zip").getByRole("link").click();
+    await page.waitForURL(/files\/pack\.zip!\/other\.zip$/);
     await page.context().close();
   });
 

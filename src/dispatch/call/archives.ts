@@ -6,7 +6,7 @@ import type { RelPath } from "../../core/call/path.js";
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { at, type Place, pathText } from "../../core/errors/texts.js";
 import { after } from "../../core/io.js";
-import type { AnyOperation, PathCall, PlaceRequest, Root } from "../../core/ports/operation.js";
+import type { PathCall, PlaceRequest, Root } from "../../core/ports/operation.js";
 import { type ArchivePath, archiveIn } from "../../path/archive-path.js";
 import { relPath } from "../../path/grammar.js";
 import { CallAccess } from "./access.js";
@@ -23,7 +23,7 @@ export function requireLook(archive: ArchivePath, { root, changes }: PlaceReques
   const { context, operation } = call;
   const { text: path } = insideOf(archive, archive.archive);
   if (operation.looksInArchives !== true || changes || context.surface === "webdav") {
-    throw refusal({ root, path }, operation);
+    throw refusal({ root, path }, call);
   }
   if (!archive.isNested) return;
   const told = `Cannot look into an archive in an archive: ${pathText(path)}. Extract the outer one with archive:extract`;
@@ -32,10 +32,10 @@ export function requireLook(archive: ArchivePath, { root, changes }: PlaceReques
 
 const EXTRACT = { tool: "archive:extract" } as const;
 
-function refusal(place: Place, { name, changes }: AnyOperation): FileAdapterError {
+function refusal(place: Place, { name, operation: { changes } }: CallState): FileAdapterError {
   const told = changes
     ? "Cannot write an archive entry: use archive:extract or archive:zip"
-    : `Cannot ${name} an archive entry: use archive:extract`;
+    : `${name} does not look into archives: use archive:extract`;
   return adapterError("NOT_SUPPORTED", told, { ...at(place), next: EXTRACT });
 }
 
@@ -85,7 +85,7 @@ export function placeInside(
         return file;
       }),
     refuse() {
-      throw refusal(within.place, call.operation);
+      throw refusal(within.place, call);
     },
   });
   return { root: { ...root, backend, journal: undefined }, path, access: within };

@@ -81,7 +81,7 @@ describe("all other operations", () => {
     for (const name of ["du", "history", "trash", "watch"]) {
       expect(await ground.fail(name, { path: "a/x.zip!" })).toMatchObject({
         code: "NOT_SUPPORTED",
-        message: `Cannot ${name} an archive entry: use archive:extract`,
+        message: `file:${name} does not look into archives: use archive:extract`,
       });
     }
     expect(await ground.fail("transfer", { path: "a/x.zip!/c.txt", direction: "download" })).toMatchObject({

@@ -12,7 +12,7 @@ import { TypeAhead } from "../ui/type-ahead.js";
 import { VirtualRows } from "../ui/virtual.js";
 import { doingsOf, runDoing } from "./actions/entry-actions.js";
 import { dragOut } from "./drag.js";
-import { iconOf } from "./kinds.js";
+import { iconOf, openedAt } from "./kinds.js";
 import type { Entry, Sorting, SortKey } from "./listing.js";
 import { active, choose, chooseAll, chosen, selected } from "./selection.js";
 
@@ -67,8 +67,12 @@ export function EntryList({ root, path, entries, isWhole, sorting, onSort }: Lis
   );
 }
 
-const open = (root: string, path: string, { name, type }: Entry): void =>
-  navigate(addressOf("files", root, joinPath(path, name), { directory: type === "directory" }));
+const addressIn = (root: string, folder: string, { name, type }: Entry): string => {
+  const { path, directory } = openedAt(folder, name, type);
+  return addressOf("files", root, path, { directory });
+};
+
+const open = (root: string, path: string, entry: Entry): void => navigate(addressIn(root, path, entry));
 
 const PAGE = 20;
 
@@ -199,11 +203,7 @@ function EntryRow({ index, entry, names, root, path }: RowProps): JSX.Element {
     >
       <div role="gridcell" class="entry-name">
         <Icon of={iconOf(type, name)} />
-        <a
-          href={addressOf("files", root, joinPath(path, name), { directory: isDirectory })}
-          tabIndex={-1}
-          draggable={false}
-        >
+        <a href={addressIn(root, path, entry)} tabIndex={-1} draggable={false}>
           <Name text={name} />
         </a>
         {unreachable === true ? <span class="tag">{texts.unreachable}</span> : null}

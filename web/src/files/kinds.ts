@@ -12,6 +12,7 @@ import {
   Folder,
   Link,
 } from "lucide";
+import { joinPath } from "../ui/format.js";
 
 export type ShownAs = "text" | "markdown" | "html" | "image" | "audio" | "video" | "bytes";
 
@@ -28,6 +29,18 @@ const CODE = new Set(
 const TEXT = new Set(["txt", "md", "markdown", "log", "csv", "tsv"]);
 
 export const extensionOf = (name: string): string => (/\.([^./]+)$/.exec(name)?.[1] ?? "").toLowerCase();
+
+const INSIDE = /\.(?:zip|jar|tar|tar\.gz|tgz)!(?:\/|$)/i;
+
+/** Whether a path leads into an archive, where nothing can be changed or downloaded. */
+export const isInArchive = (path: string): boolean => INSIDE.test(path);
+
+/** Where an entry of a folder opens: an archive as the folder of what is in it, unless it lies in another. */
+export function openedAt(folder: string, name: string, type: string): { path: string; directory: boolean } {
+  const path = joinPath(folder, name);
+  const isArchive = type === "file" && !isInArchive(folder) && INSIDE.test(`${name}!`);
+  return isArchive ? { path: `${path}!`, directory: true } : { path, directory: type === "directory" };
+}
 
 /** How a file is shown by its name; the content decides between text and bytes. */
 export function shownAs(name: string): ShownAs {

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { read } from "../api/call.js";
 import { holds } from "../api/catalogue.js";
 import type { Outputs } from "../api/operations.js";
+import { isInArchive } from "./kinds.js";
 
 export type Root = Outputs["file:roots"]["roots"][number];
 
@@ -26,4 +27,4 @@ export const rootNamed = (name: string): Root | undefined => roots.value?.find((
 
 /** Whether a change is offered: the root takes changes and the caller holds the ability. */
 export const mayChange = (root: string, path: string, ability: "crud/write" | "crud/delete"): boolean =>
-  rootNamed(root)?.readOnly !== true && holds(ability, root, path);
+  rootNamed(root)?.readOnly !== true && !isInArchive(path) && holds(ability, root, path);

@@ -5,6 +5,7 @@ import { offers } from "../../api/catalogue.js";
 import { texts } from "../../texts.js";
 import { joinPath } from "../../ui/format.js";
 import { addressOf, navigate } from "../../ui/router.js";
+import { isInArchive } from "../kinds.js";
 import { listing } from "../listing.js";
 import { mayChange } from "../roots.js";
 import { removeItems } from "./delete.js";
@@ -30,12 +31,14 @@ export function doingsOf(root: string, folder: string, names: readonly string[])
   const paths = names.map((name) => joinPath(folder, name));
   const path = joinPath(folder, first);
   const isOne = names.length === 1;
+  const isInside = isInArchive(folder);
   const isFile = listing.value?.entries.find(({ name }) => name === first)?.type === "file";
   const mayWrite = paths.every((one) => mayChange(root, one, "crud/write"));
   const mayDelete = paths.every((one) => mayChange(root, one, "crud/delete"));
   const doings: (Doing | false)[] = [
-    isOne && isFile && { label: texts.download, icon: Download, run: () => void download(root, path) },
+    isOne && isFile && !isInside && { label: texts.download, icon: Download, run: () => void download(root, path) },
     isOne &&
+      !isInside &&
       offers("file:history") && {
         label: texts.history,
         icon: GitCompareArrows,
@@ -51,7 +54,7 @@ export function doingsOf(root: string, folder: string, names: readonly string[])
       keys: "Alt+M",
       run: () => void moveItems(root, paths),
     },
-    { label: texts.copy, icon: Copy, key: "c", keys: "Alt+C", run: () => void copyItems(root, paths) },
+    !isInside && { label: texts.copy, icon: Copy, key: "c", keys: "Alt+C", run: () => void copyItems(root, paths) },
     mayDelete && {
       label: texts.remove,
       icon: Trash2,

@@ -15,7 +15,7 @@ import { Icon } from "../../ui/icon.js";
 import { addressOf, navigate } from "../../ui/router.js";
 import { Failure, Skeleton } from "../../ui/states.js";
 import { download } from "../actions/download.js";
-import { isTextName, shownAs } from "../kinds.js";
+import { isInArchive, isTextName, shownAs } from "../kinds.js";
 import { ImageView } from "./image-view.js";
 import { BytesView, MediaView, PagedView, PdfView } from "./other-views.js";
 import { TextView } from "./text-view.js";
@@ -118,7 +118,8 @@ function WithHeader({
 }
 
 /** Actions on every file. */
-export function FileButtons({ root, path }: Place): JSX.Element {
+export function FileButtons({ root, path }: Place): JSX.Element | null {
+  if (isInArchive(path)) return null;
   return (
     <>
       {offers("file:history") ? (
