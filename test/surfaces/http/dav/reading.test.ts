@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { zipOf } from "../../../backend/archive/zip-bytes.js";
 import { run as runOverHttp } from "../client.js";
 import { type DavVenue, hrefs, serveDav, textIn } from "./fixture.js";
 
@@ -274,4 +275,17 @@ describe("a caller", () => {
     const headers = { "sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": "document" };
     expect(await venue.status(method, "/dav/docs/a.txt", { headers })).toBe(status);
   });
+});
+
+test("archives are files, and nothing in them is there for clients of WebDAV", async () => {
+  const zip = zipOf([{ name: "a", content: "1" }]);
+  writeFileSync(join(venue.docs, "x.zip"), zip);
+  expect((await venue.dav("GET", "/dav/docs/x.zip")).status).toBe(200);
+  for (const method of ["GET", "HEAD", "PROPFIND", "PUT", "MKCOL", "DELETE", "LOCK"]) {
+    for (const path of ["/dav/docs/x.zip!/a", "/dav/docs/x.zip!", "/dav/docs/none.zip!/a"])
+      expect([method, await venue.status(method, path, { headers: { depth: "0" } })]).toEqual([method, 403]);
+  }
+  const headers = { destination: `${venue.url}/dav/docs/x.zip!/b` };
+  expect(await venue.status("COPY", "/dav/docs/a.txt", { headers })).toBe(403);
+  rmSync(join(venue.docs, "x.zip"));
 });

@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createVenue, type Venue, type VenueConfigInput } from "../../../../../src/index.js";
 import { readRecords } from "../../../../audit/records.js";
+import { zipOf } from "../../../../backend/archive/zip-bytes.js";
 import { send } from "../../client.js";
 import { rawRequest, sendRaw } from "../../fixture.js";
 
@@ -446,4 +447,22 @@ test("a path that names its root is the one in it, where host paths are disclose
   }
   expect(existsSync(join(base, "docs/docs"))).toBe(false);
   expect(existsSync(join(base, "docs", base.split("/")[1] ?? ""))).toBe(false);
+});
+
+describe("what lies in an archive", () => {
+  test("is neither sent nor taken, and the refusal says what to do", async () => {
+    writeFileSync(join(base, "docs/x.zip"), zipOf([{ name: "a", content: "1" }]));
+    await serve();
+    for (const answer of [
+      await get("docs/x.zip!/a"),
+      await get("docs/x.zip!/none"),
+      await put("docs/x.zip!/new", "x"),
+    ]) {
+      expect(answer.status).toBe(501);
+      expect(await answer.text()).toMatch(
+        /does not look into archives: use archive:extract|Cannot write an archive entry/,
+      );
+    }
+    expect((await get("docs/x.zip")).status).toBe(200);
+  });
 });
