@@ -6,6 +6,7 @@ import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfig, VenueConfigInput } from "../../../src/config/types.js";
 import { type Log, silentLog } from "../../../src/core/ports/log.js";
 import { initShared, sharedInstances } from "../../../src/venue/shared/admin.js";
+import { openList } from "../../../src/venue/shared/memory.js";
 import { openShared } from "../../../src/venue/shared/open.js";
 import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
 import { describeWhere } from "../../needs.js";
@@ -50,6 +51,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
     const [config, env] = configOf(engine.url, more, schema);
     const shared = await openShared(config, config.shared, { env, log });
     opened.push(shared);
+    shared.revocations.over(openList(config, { env, log: silentLog }));
     await shared.start();
     return shared;
   }
