@@ -41,6 +41,8 @@ export interface AuditRecord {
   /** Duration in milliseconds, with microsecond precision. */
   readonly ms: number;
   readonly job?: string | undefined;
+  /** Number of the instance, where the venue has several. */
+  readonly instance?: number | undefined;
   /** The command to run: hex SHA-256 of it, and its first 200 characters. */
   readonly command?: { readonly sha256: string; readonly start: string } | undefined;
   /** Exit code of the command; `null` if a signal ended it. */

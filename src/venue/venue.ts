@@ -53,6 +53,7 @@ export interface VenueHostOptions {
   readonly authorizationServers?: (() => readonly string[]) | undefined;
   /** Absent: credentials last as long as the process. */
   readonly stillHolds?: ((caller: Caller) => boolean) | undefined;
+  readonly fresh?: HttpHost["fresh"];
   /** Absent: UCANs sent with a call do not name its caller. */
   readonly nameCaller?: NameCaller | undefined;
   /** @param baseUrl URL at which the venue can be reached */
@@ -217,6 +218,7 @@ function createHttpHost(parts: { venue: VenueHost; jobs: Jobs; clock: Clock; opt
     authorizationServers: options.authorizationServers ?? (() => []),
     stillHolds: options.stillHolds ?? (() => true),
     nameCaller: options.nameCaller ?? ((caller) => caller),
+    fresh: options.fresh,
     hosts: http.hosts ?? [],
     corsOrigins: http.corsOrigins ?? [],
     trustProxy: http.trustProxy ?? false,

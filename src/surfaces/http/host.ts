@@ -203,6 +203,8 @@ export interface HttpHost {
   stillHolds(caller: Caller): boolean;
   /** Names the caller of a call without credentials by the UCANs in it. */
   readonly nameCaller: NameCaller;
+  /** Waits for what is needed to judge UCANs. Absent: it is always known. @throws SHARED_STATE_UNAVAILABLE */
+  readonly fresh?: (() => Awaitable<void>) | undefined;
   /** Names by which clients reach the venue, besides those of its URL and of loopback; in lower case, without port. */
   readonly hosts: readonly string[];
   /** Origins other than the venue's own that may call; `*`: any. */

@@ -3,6 +3,7 @@
 import type { ReportProgress } from "../../core/call/progress.js";
 import type { Abortable } from "../../core/call/scope.js";
 import type { CallTerms } from "../../core/call/terms.js";
+import type { Awaitable } from "../../core/io.js";
 import type { MemoryLease } from "../../core/memory.js";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { ClientQuestion } from "../../core/ports/effect.js";
@@ -87,6 +88,8 @@ export interface McpHost extends Greeting {
   answer?(token: string, answer: "allowed" | "denied" | "dismissed", ucans: unknown): string | undefined;
   /** Translates the arguments of a call of a tool. Absent: they are the input. */
   inputOf?(tool: OperationMetadata, given: Readonly<Record<string, unknown>>): ToolInput;
+  /** Waits for what is needed to judge UCANs. Absent: it is always known. @throws SHARED_STATE_UNAVAILABLE */
+  readonly fresh?: (() => Awaitable<void>) | undefined;
   /** Starts the job of a tool call. */
   submit(call: ToolCall, signal: Abortable): StartedJob;
   /** Logs failures whose details a caller must not see. */

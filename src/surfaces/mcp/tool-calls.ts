@@ -68,6 +68,7 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
       const tool = toolsByName(host).get(name);
       if (tool === undefined) throw new RequestFault(INVALID_PARAMS, `Unknown tool: ${escapeText(name)}`);
       const { given, ucans } = splitTokens(args);
+      if (ucans !== undefined) await host.fresh?.();
       const { input, shown, root }: ToolInput = host.inputOf?.(tool, given) ?? { input: given, shown: given };
       const memory = memoryOf(id);
       const approval = answered && host.answer?.(answered.token, answered.answer, ucans);

@@ -33,6 +33,7 @@ export interface McpParts {
   readonly files: HostedFileAdapter;
   readonly assets: Pick<Assets, "resolve" | "store">;
   readonly nameCaller: NameCaller;
+  readonly fresh?: McpHost["fresh"];
   readonly logInternal: (error: unknown, requestId: string) => void;
   readonly events: FollowedEvents;
   /** Judges a caller anew; `undefined`: it would be refused now. */
@@ -77,7 +78,7 @@ export function createMcpHost(parts: McpParts, who: Caller | SurfaceContext, pro
   return {
     serverInfo: serverInfo(config),
     ...offer,
-    logInternal: parts.logInternal,
+    ...{ logInternal: parts.logInternal, fresh: parts.fresh },
     asksUsers: parts.approvals !== undefined && asksUsers(parts, isLocal),
     answer: (token, answer, ucans) =>
       parts.approvals?.answer(token, answer, "did" in who ? attribute(who, ucans, parts.nameCaller).context : who),

@@ -8,9 +8,8 @@ import { silentLog } from "../../core/ports/log.js";
 import type { SharedQuery } from "../../core/ports/shared.js";
 import { openIdentity } from "../identity/identity.js";
 import { Connection, type Engine, errorOf, inTransaction, isUnavailable } from "./connection.js";
-import { INSTANCES, isUnprepared, notPrepared, type SeenInstance } from "./instances.js";
+import { checkOwner, FORMAT, INSTANCES, isUnprepared, notPrepared, type SeenInstance } from "./instances.js";
 import { engineOf } from "./open.js";
-import { checkOwner, FORMAT } from "./postgres.js";
 import { reasonOf } from "./tick.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -7,8 +7,10 @@ import type { Caller } from "../../core/call/caller.js";
 import type { JobRecord } from "../../core/ports/job.js";
 import { type ForwardOutcome, PeerRequests } from "../../surfaces/http/passing/peers.js";
 import type { KeptJob } from "../jobs/keeper.js";
+import type { Register } from "../telemetry/metrics-sources.js";
 import type { ClusterParts } from "./cluster-parts.js";
 import { JobRows } from "./job-rows.js";
+import { addShared } from "./metrics.js";
 import type { PostgresShared } from "./postgres.js";
 
 export interface ClusterOptions {
@@ -20,13 +22,11 @@ export interface ClusterOptions {
 }
 
 export interface Cluster extends ClusterParts {
-  /** How many requests were passed on, or came by another instance and were refused. */
-  readonly forwards: Readonly<Record<ForwardOutcome, number>>;
+  /** Adds its metrics. @returns called before each later scrape */
+  metrics(register: Register): () => void;
   close(): Promise<void>;
 }
 
-/** From this age on the view of what is revoked decides nothing. */
-const STALE_MS = 5000;
 const NONE = { items: [], total: 0 };
 
 export function createCluster(options: ClusterOptions): Cluster {
@@ -35,9 +35,9 @@ export function createCluster(options: ClusterOptions): Cluster {
   // As for the jobs of this instance.
   const listsAnonymous = isLoopbackListener(config);
   const rows = new JobRows({ shared, ttlMs: jobs.ttlMs, onLost: options.onLost });
-  const forwards = { passed: 0, failed: 0, refused: 0 };
+  const forwards: Record<ForwardOutcome, number> = { passed: 0, failed: 0, refused: 0 };
   let isDraining = false;
-  const isStale = () => shared.tick.ageMs >= STALE_MS;
+  const isStale = () => shared.tick.isStale;
   const peers = new PeerRequests({
     key: shared.secret("requests passed on"),
     number: () => shared.self.number,
@@ -56,7 +56,8 @@ export function createCluster(options: ClusterOptions): Cluster {
     count: (outcome) => forwards[outcome]++,
   });
   return {
-    ...{ keeper: rows, peers, forwards },
+    ...{ keeper: rows, peers },
+    metrics: (register) => addShared(register, () => shared.metrics(forwards)),
     async drain() {
       isDraining = true;
       await pause(config.shared?.drainMs);

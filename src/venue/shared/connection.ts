@@ -16,7 +16,18 @@ export interface Engine {
   readonly url: string;
   /** Schema of the venue's tables. */
   readonly schema: string;
+  /** Of all connections. */
+  readonly requests: Requests;
 }
+
+/** What requests to the engine took, in milliseconds, until somebody takes it; and how many found no engine. */
+interface Requests {
+  readonly durations: number[];
+  failures: number;
+}
+
+/** Nobody may ask for metrics. */
+const MOST_DURATIONS = 1000;
 
 interface ConnectionOptions {
   /** Hears notifications; after {@link Connection.drop} none of the old client. */
@@ -80,6 +91,8 @@ export class Connection {
     if (this.#isClosed) throw unavailable("closed");
     this.#client ??= this.#connect();
     const client = this.#client;
+    const begun = performance.now();
+    const { requests } = this.#engine;
     let timer: NodeJS.Timeout | undefined;
     const expired = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(unavailable("timeout")), ms);
@@ -93,10 +106,12 @@ export class Connection {
       return await Promise.race([work(query), expired]);
     } catch (thrown) {
       const error = errorOf(thrown);
+      if (isUnavailable(error)) requests.failures++;
       if (isUnavailable(error) && client.isReady) this.#drop(client);
       throw error;
     } finally {
       clearTimeout(timer);
+      if (requests.durations.length < MOST_DURATIONS) requests.durations.push(performance.now() - begun);
     }
   }
 

@@ -107,10 +107,28 @@ export class OwnInstance {
   }
 }
 
-export const INIT = "Run: venue-files cluster init --config FILE";
+const INIT = "Run: venue-files cluster init --config FILE";
 
 export const notPrepared = (): ConfigError =>
   new ConfigError([`'shared.postgres' leads to a database without the tables of this venue. ${INIT}`], 78);
 
 /** No such schema or table. */
 export const isUnprepared = (error: unknown): boolean => ["42P01", "3F000", "42883"].includes(codeOf(error) ?? "");
+
+/** Version of the schema. Programs of the version before it run with it too. */
+export const FORMAT = 1;
+
+/** @throws ConfigError */
+export function checkOwner({ did, format }: Pick<TickRow, "did" | "format">, own: string): void {
+  if (did !== own) {
+    const text =
+      "'shared.postgres' has the state of another venue. Set 'seed' or 'seedFile' to the key of all instances, or another 'shared.postgres.schema'";
+    throw new ConfigError([text], 78);
+  }
+  if (format < FORMAT) {
+    throw new ConfigError([`'shared.postgres' has tables of an earlier version. ${INIT}`], 78);
+  }
+  if (format > FORMAT + 1) {
+    throw new ConfigError(["'shared.postgres' has tables of a later version. Use the program that made them"], 78);
+  }
+}

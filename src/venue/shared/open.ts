@@ -63,7 +63,8 @@ function advertised({ shared, hostname, listen }: VenueConfig, port: number | un
 export async function engineOf({ postgres }: SharedConfig, env: OpenOptions["env"]): Promise<Engine> {
   const url = urlOf(postgres.url, env);
   try {
-    return { url, schema: postgres.schema, postgres: (await import("postgres")).default };
+    const client = (await import("postgres")).default;
+    return { url, schema: postgres.schema, postgres: client, requests: { durations: [], failures: 0 } };
   } catch (error) {
     if (codeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new ConfigError(

@@ -1,21 +1,22 @@
 // Shared state in PostgreSQL: connections, tick and listener, and the port that the pieces of the venue use.
 
 import { setTimeout as pause } from "node:timers/promises";
+import type { AuditSink } from "../../audit/record.js";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
 import type { Instance, InstanceDigest, Shared, SharedHandlers, SharedQuery } from "../../core/ports/shared.js";
+import { stringifyExact } from "../../schema/exact-json.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import { Connection, type Engine, inTransaction, Pool, unavailable } from "./connection.js";
-import { INIT, type InstanceFacts, isUnprepared, notPrepared, OwnInstance, type TickRow } from "./instances.js";
+import { checkOwner, type InstanceFacts, isUnprepared, notPrepared, OwnInstance, type TickRow } from "./instances.js";
+import type { SharedFacts } from "./metrics.js";
 import { type Heard, Notifications } from "./notifications.js";
 import { revocationColumn, SharedRevocations } from "./revocations.js";
 import { createSeal, secretFor } from "./seal.js";
 import { reasonOf, Tick } from "./tick.js";
 import { SharedTokens, type TokenRows, tokenColumns } from "./tokens.js";
 
-/** Version of the schema. Programs of the version before it run with it too. */
-export const FORMAT = 1;
 const START_MS = 10_000;
 const RETRY_MS = 500;
 const POOL = 3;
@@ -58,17 +59,23 @@ export class PostgresShared implements Shared {
     gap: new Set(),
   };
   #live: readonly Instance[] = [];
+  /** Live peers that are configured differently, as the log has told it. */
+  #differing = "";
   #warned: "fsync" | undefined;
   /** When last uses are exchanged next. */
   #usesAt = 0;
+  /** Lines with the number of this instance. */
+  readonly log: Log;
   readonly tick: Tick;
   readonly revocations: SharedRevocations;
   readonly tokens: SharedTokens;
 
   constructor(options: PostgresOptions) {
-    const { engine, facts, log } = options;
+    const { engine, facts } = options;
     this.#options = options;
     this.#own = new OwnInstance(facts);
+    this.log = numbered(options.log, () => this.#own.number);
+    const { log } = this;
     this.#pool = new Pool(Array.from({ length: POOL }, () => new Connection(engine)));
     this.#connection = new Connection(engine);
     this.#notifications = new Notifications(engine, () => {
@@ -121,6 +128,27 @@ export class PostgresShared implements Shared {
     const all = this.#handlers[event];
     all.add(handler);
     return () => void all.delete(handler);
+  }
+
+  /** Numbers of live peers that are configured differently. */
+  get differing(): readonly number[] {
+    const own = stringifyExact(this.self.digest);
+    return this.#live.filter(({ digest }) => stringifyExact(digest) !== own).map(({ number }) => number);
+  }
+
+  /** Values for a monitoring system. */
+  metrics(forwards: SharedFacts["forwards"]): SharedFacts {
+    const { number, name, version } = this.self;
+    const { failures, durations } = this.#options.engine.requests;
+    return {
+      ...{ number, name, version, failures, forwards, durations: durations.splice(0) },
+      ...{ instances: this.#live.length + 1, ageSeconds: this.tick.ageMs / 1000, differing: this.differing.length },
+    };
+  }
+
+  /** An audit whose records have the number of this instance. */
+  audited(audit: AuditSink): AuditSink {
+    return { write: (record) => audit.write({ ...record, instance: this.#own.number }), close: () => audit.close() };
   }
 
   /** @throws SHARED_STATE_UNAVAILABLE where the view of tokens and revocations is too old to decide by */
@@ -215,17 +243,14 @@ export class PostgresShared implements Shared {
       await this.tokens.read(changes, isWhole, query),
     ];
     if (isLost || hasLost.includes(true)) {
-      this.#options.log.error(
-        {},
-        "the shared engine has lost writes: what is known to have ended is put back, links end",
-      );
+      this.log.error({}, "the shared engine has lost writes: what is known to have ended is put back, links end");
       await this.tokens.endLinks(query);
     }
     return changes.n;
   }
 
   async #took(row: TickRow, query: SharedQuery): Promise<void> {
-    const { log } = this.#options;
+    const { log } = this;
     if (row.fsync === "off" && this.#warned === undefined) {
       this.#warned = "fsync";
       log.warn({}, "the shared engine runs with fsync = off: revocations may be lost when its machine fails");
@@ -236,6 +261,16 @@ export class PostgresShared implements Shared {
     const gone = this.#live.filter(({ number }) => !peers.some((peer) => peer.number === number && peer.live));
     this.#live = peers.filter(({ live }) => live);
     for (const peer of gone) for (const handler of this.#handlers.gone) handler({ ...peer, live: false });
+    this.#compare();
+  }
+
+  /** Warns of peers with other tokens, grants or roots: each serves by its own. */
+  #compare(): void {
+    const { differing } = this;
+    if (differing.join() === this.#differing) return;
+    this.#differing = differing.join();
+    const text = "other instances have other static tokens, grants or roots: venue-files cluster status compares them";
+    if (differing.length > 0) this.log.warn({ instances: differing }, text);
   }
 
   async #exchangeUses(query: SharedQuery): Promise<void> {
@@ -245,17 +280,11 @@ export class PostgresShared implements Shared {
   }
 }
 
-/** @throws ConfigError */
-export function checkOwner({ did, format }: Pick<TickRow, "did" | "format">, own: string): void {
-  if (did !== own) {
-    const text =
-      "'shared.postgres' has the state of another venue. Set 'seed' or 'seedFile' to the key of all instances, or another 'shared.postgres.schema'";
-    throw new ConfigError([text], 78);
-  }
-  if (format < FORMAT) {
-    throw new ConfigError([`'shared.postgres' has tables of an earlier version. ${INIT}`], 78);
-  }
-  if (format > FORMAT + 1) {
-    throw new ConfigError(["'shared.postgres' has tables of a later version. Use the program that made them"], 78);
-  }
+function numbered(log: Log, number: () => number): Log {
+  const line =
+    (level: "debug" | "info" | "warn" | "error") =>
+    (fields: object, text: string): void =>
+      log[level]({ instance: number(), ...fields }, text);
+  const levels = { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
+  return log.debugs === undefined ? levels : { debugs: log.debugs, ...levels };
 }

@@ -48,19 +48,20 @@ export const openVenue = (config: VenueConfig, options: OpenVenueOptions): Promi
   allOrNothing((opened) => open(config, options, opened));
 
 async function open(config: VenueConfig, options: OpenVenueOptions, opened: Opened): Promise<OpenVenue> {
-  const { env, log, listens, filesOnly = false } = options;
+  const { env, listens, filesOnly = false } = options;
   const { keep } = opened;
+  const loadShared = listens && config.shared !== undefined ? () => import("../shared/open.js") : undefined;
+  const shared = loadShared && keep(await (await loadShared()).openShared(config, config.shared, options));
+  const log = shared?.log ?? options.log;
   let host: VenueHost | undefined;
   const logInternal = internalLog(log);
   const events = new EventLog();
   if (listens) keep((await import("./state/claim.js")).claimState(config, env));
   if (listens && hasMcp(config)) later(loadMcp);
-  const loadShared = listens && config.shared !== undefined ? () => import("../shared/open.js") : undefined;
-  const shared = loadShared && keep(await (await loadShared()).openShared(config, config.shared, { env, log }));
   const access = listens
     ? (await import("../identity/open-access.js")).openAccess(config, {
         ...options,
-        shared,
+        ...{ log, shared },
         url: () => host?.url ?? "",
       })
     : await ownAccess(config, { ...options, isFiles: filesOnly });
@@ -72,7 +73,11 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const assets = keep(await openAssets(config, { did: access.did, log }));
   const counts = listens && config.metrics !== false;
   const metrics = counts ? (await import("../telemetry/metrics.js")).createMetrics() : undefined;
-  const sinks = [audit, metrics, listens ? auditEvents(events, access) : undefined].filter((one) => one !== undefined);
+  const sinks = [
+    audit && (shared?.audited(audit) ?? audit),
+    metrics,
+    listens ? auditEvents(events, access) : undefined,
+  ].filter((one) => one !== undefined);
   const sink = sinks.length === 0 ? undefined : teeSink(...sinks);
 
   const drives = keep(createVenueDrives(config, { env, log, key, listens }));
@@ -110,7 +115,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   });
   const ofMcp = {
     ...{ files: adapter, assets, nameCaller, approvals, logInternal },
-    ...{ events: readers, rejudge },
+    ...{ events: readers, rejudge, fresh: shared?.fresh },
   };
   // Where nobody knows, it does not hold.
   const stillHolds = (caller: Caller) => attempt(() => rejudge(contextOf(caller))) !== undefined;
@@ -120,7 +125,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   host = keep(
     createVenueHost({
       ...{ name: config.name, did: access.did, log, logInternal, adapters: [adapter], assets },
-      ...{ authenticate: access.authenticate, nameCaller, didDocument: access.didDocument },
+      ...{ authenticate: access.authenticate, nameCaller, didDocument: access.didDocument, fresh: shared?.fresh },
       authorizationServers: () => access.issuers?.urls ?? [],
       ...{ stillHolds, cluster },
       files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
@@ -139,7 +144,8 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   );
   const { catalogue, jobs } = host;
   const auditLost = audit && (() => audit.lost);
-  metrics?.observe({ jobs, assets, roots: () => adapter.roots, operations: () => catalogue.all(), auditLost });
+  const seen = { jobs, assets, roots: () => adapter.roots, operations: () => catalogue.all() };
+  metrics?.observe({ ...seen, auditLost, extend: cluster?.metrics });
 
   const venue = venueOf({
     ...{ config, options, opened, events, access, audit, sink, adapter, host, logInternal, ofMcp, shared },

@@ -2,10 +2,10 @@
 
 import { createRequire } from "node:module";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
-import type { Counter, Gauge, Histogram, Registry } from "@platformatic/prom-client";
+import type { Counter, Gauge, Histogram } from "@platformatic/prom-client";
 import type { JournalFacts } from "../../core/ports/changes/journal.js";
 import type { Root } from "../../core/ports/operation.js";
-import type { MetricsSources, OperationTally, RootTally } from "./metrics-sources.js";
+import type { MetricsSources, OperationTally, Prometheus, Register, RootTally } from "./metrics-sources.js";
 
 /** Disk usage of the file system of a root. */
 interface RootUsage {
@@ -27,14 +27,6 @@ export interface MetricsReportOptions {
   readonly roots: ReadonlyMap<string, RootTally>;
   /** Whether to measure event loop lag from now on. */
   readonly watchesLoop: boolean;
-}
-
-type Prometheus = typeof import("@platformatic/prom-client");
-
-/** The registry of one venue, and the library. */
-interface Register {
-  readonly prometheus: Prometheus;
-  readonly registry: Registry;
 }
 
 /** A metric whose values are collected at each scrape. */
@@ -66,6 +58,7 @@ export function openMetricsReport(options: MetricsReportOptions): MetricsReport 
   addProcess(register);
   const delay = addLoopLag(register);
   if (options.watchesLoop) delay.enable();
+  let readMore: (() => void) | undefined;
   return {
     observe: (operation, found) => {
       const child = durations.labels(operation);
@@ -73,6 +66,8 @@ export function openMetricsReport(options: MetricsReportOptions): MetricsReport 
     },
     text: async () => {
       await askRoots();
+      if (readMore === undefined) readMore = options.sources().extend?.(register);
+      else readMore();
       const body = await registry.metrics();
       delay.reset();
       return { contentType: registry.contentType, body };
@@ -247,17 +242,17 @@ function addLoopLag(register: Register): IntervalHistogram {
 }
 
 /** The values of a metric without labels; none if it has no value. */
-const singleValue = (value: () => number | undefined) => () => {
+export const singleValue = (value: () => number | undefined) => () => {
   const found = value();
   return found === undefined ? [] : [{ labels: [], value: found }];
 };
 
-function addGauge({ prometheus, registry }: Register, { name, help, labels, values }: Shown): void {
+export function addGauge({ prometheus, registry }: Register, { name, help, labels, values }: Shown): void {
   const collect = collector(labels, values);
   new prometheus.Gauge({ name, help, labelNames: labels, registers: [registry], collect });
 }
 
-function addCounter({ prometheus, registry }: Register, { name, help, labels, values }: Shown): void {
+export function addCounter({ prometheus, registry }: Register, { name, help, labels, values }: Shown): void {
   const collect = collector(labels, values);
   new prometheus.Counter({ name, help, labelNames: labels, registers: [registry], collect });
 }

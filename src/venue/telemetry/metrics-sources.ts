@@ -1,7 +1,16 @@
 // The sources of the metrics: values read at each scrape, and counts of calls.
 
+import type { Registry } from "@platformatic/prom-client";
 import type { OperationMetadata } from "../../core/ports/adapter.js";
 import type { Root } from "../../core/ports/operation.js";
+
+export type Prometheus = typeof import("@platformatic/prom-client");
+
+/** The registry of one venue, and the library. */
+export interface Register {
+  readonly prometheus: Prometheus;
+  readonly registry: Registry;
+}
 
 /** Where values come from that are not counted here; read once per scrape. */
 export interface MetricsSources {
@@ -19,6 +28,8 @@ export interface MetricsSources {
   operations(): readonly { readonly metadata: Pick<OperationMetadata, "name" | "changes"> }[];
   /** Number of lost audit records. Absent: there is no audit log. */
   readonly auditLost?: (() => number) | undefined;
+  /** Adds metrics of other parts at the first scrape. @returns called before each later one. Absent: there are none */
+  readonly extend?: ((register: Register) => () => void) | undefined;
   /** Time a scrape waits for the disk usage of the roots, in milliseconds. Default 2000. */
   readonly usagePatienceMs?: number;
 }

@@ -61,7 +61,7 @@ interface InvokeRequest {
 async function invoke(host: HttpHost, { request, reply, caller, memory }: Exchange): Promise<FastifyReply> {
   const call = parseInvoke(parseJson(request.body, { json5: true }));
   const asksToWait = call.wait || fieldsOf(request.query)[WAIT.name] === "true";
-  const job = submitCall(host, { caller, memory }, call);
+  const job = await submitCall(host, { caller, memory }, call);
   const ms = asksToWait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
   const record = await job.settled(ms, call.private ? abortOnClose(reply.raw) : undefined);
   requireScopes(record);
@@ -84,7 +84,7 @@ const jobUrl = (host: HttpHost, request: IncomingMessage, { id }: RecordedJob): 
 async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const { reply } = exchange;
   const call = parseInvoke(parseJson(exchange.request.body, { json5: true }));
-  const job = submitCall(host, exchange, call);
+  const job = await submitCall(host, exchange, call);
   const record = await job.settled(host.limits.maxWaitMs, call.private ? abortOnClose(reply.raw) : undefined);
   requireScopes(record);
   const location = jobUrl(host, exchange.request.raw, job);
@@ -100,11 +100,12 @@ async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
 }
 
 /** @throws HttpError for an unknown operation, Overloaded */
-function submitCall(
+async function submitCall(
   host: HttpHost,
   { caller, memory }: Pick<Exchange, "caller" | "memory">,
   call: InvokeRequest,
-): RecordedJob {
+): Promise<RecordedJob> {
+  if (call.ucans !== undefined) await host.fresh?.();
   const operation = host.operation(call.operation);
   if (operation === undefined) throw badRequest(`Cannot resolve operation: ${echo(call.operation)}`);
   const { did, context } = attribute(caller, call.ucans, host.nameCaller);
