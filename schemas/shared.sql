@@ -94,3 +94,11 @@ CREATE TABLE IF NOT EXISTS repeat (
   until timestamptz NOT NULL
 );
 CREATE INDEX IF NOT EXISTS repeat_until ON repeat (until);
+
+-- Tickets for one transfer each; sealed: whose they are, and what the venue judges at each use.
+CREATE TABLE IF NOT EXISTS ticket (
+  id text PRIMARY KEY,
+  sealed bytea NOT NULL,
+  expires timestamptz NOT NULL
+);
+CREATE INDEX IF NOT EXISTS ticket_expires ON ticket (expires);

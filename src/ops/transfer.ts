@@ -23,7 +23,7 @@ export const transfer: Operation<TransferInput, TransferOutput> = {
     if (found === undefined && !changes) throw notFound(access.place);
     if (path.segments.length === 0 || found?.type === "directory") throw isADirectory(access.place);
     if (found !== undefined && found.type !== "file") throw notAFile(access.place);
-    const ticket = call.issueTicket?.({ direction, root: root.name, path: path.text, ttlSeconds });
+    const ticket = await call.issueTicket?.({ direction, root: root.name, path: path.text, ttlSeconds });
     if (ticket === undefined) throw notSupportedHere(`tickets, which need HTTP. Use ${otherOperations(direction)}`);
     return ticket;
   },

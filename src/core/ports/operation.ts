@@ -123,7 +123,7 @@ export interface Call {
   /** Present if and only if the operation `streams`. */
   readonly transfer: Transfer | undefined;
   /** Issues a ticket for the current caller. Absent or `undefined`: no HTTP listener accepts tickets. */
-  readonly issueTicket: ((request: TicketRequest) => Ticket | undefined) | undefined;
+  readonly issueTicket: ((request: TicketRequest) => Promise<Ticket | undefined>) | undefined;
 }
 
 /** A place an operation needs, as named in its input. */

@@ -70,5 +70,5 @@ export interface Ticket {
 /** Issues tickets. The caller's authority is checked again when a ticket is used. */
 export interface TicketOffice {
   /** `undefined`: no HTTP listener accepts tickets. */
-  issue(request: TicketRequest, context: SurfaceContext): Ticket | undefined;
+  issue(request: TicketRequest, context: SurfaceContext): Promise<Ticket | undefined>;
 }

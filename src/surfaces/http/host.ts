@@ -72,7 +72,7 @@ export interface HttpFiles extends FileTransfers {
    * authority has been revoked
    * @throws FileAdapterError for an invalid path
    */
-  redeem(ticket: string, use: Omit<TicketRequest, "ttlSeconds">): Awaitable<SurfaceContext | "taken back" | undefined>;
+  redeem(ticket: string, use: Omit<TicketRequest, "ttlSeconds">): Promise<SurfaceContext | "taken back" | undefined>;
 }
 
 /** A small file of the venue's state. */

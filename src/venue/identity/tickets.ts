@@ -21,9 +21,18 @@ const MOST = 4096;
 /** Maximum size of the stored contexts as JSON, in characters: UCANs sent with a call can be long. */
 const MAX_CHARS = 16_777_216;
 
+/** Tickets of all instances of a venue. @throws SHARED_STATE_UNAVAILABLE from both */
+export interface SharedTickets {
+  put(id: string, ticket: KeptTicket): Promise<void>;
+  /** @returns `undefined`: there is none, or it has expired */
+  get(id: string): Promise<KeptTicket | undefined>;
+}
+
 interface TicketOptions {
   readonly key: SigningKey;
   readonly clock: Clock;
+  /** Absent: the venue is one process. */
+  readonly shared?: SharedTickets | undefined;
   /** Base URL of the venue; `undefined` if it does not listen. */
   url(): string | undefined;
   /** Re-evaluates who requested a ticket when it is used; `undefined`: they would be refused now. */
@@ -32,21 +41,23 @@ interface TicketOptions {
   fresh?: (() => Awaitable<void>) | undefined;
 }
 
-/** The tickets of a venue, in memory only. */
+/** The tickets of a venue: in memory, and where several instances are one venue in their engine. */
 export interface VenueTickets extends TicketOffice, Pick<HttpFiles, "redeem"> {
   readonly size: number;
 }
 
-interface Issued {
-  readonly use: Omit<TicketRequest, "ttlSeconds">;
+export interface KeptTicket {
   /** Milliseconds since the epoch. */
   readonly expires: number;
   readonly context: SurfaceContext;
+}
+
+interface Issued extends KeptTicket {
   readonly chars: number;
 }
 
 /** Creates the tickets. The venue signs each, so none can be forged; the caller's context never goes into the URL. */
-export function createTickets({ key, clock, url, rejudge, fresh }: TicketOptions): VenueTickets {
+export function createTickets({ key, clock, shared, url, rejudge, fresh }: TicketOptions): VenueTickets {
   const issued = new Map<string, Issued>();
   let chars = 0;
   const publicKey = createPublicKey(key.privateKey);
@@ -71,7 +82,7 @@ export function createTickets({ key, clock, url, rejudge, fresh }: TicketOptions
     get size() {
       return issued.size;
     },
-    issue({ ttlSeconds, ...use }, context) {
+    async issue({ ttlSeconds, ...use }, context) {
       const own = url();
       if (own === undefined) return undefined;
       const kept = lastingPartOf(context);
@@ -79,35 +90,45 @@ export function createTickets({ key, clock, url, rejudge, fresh }: TicketOptions
       const id = randomBytes(ID_BYTES).toString("base64url");
       const expires = clock.nowMs() + ttlSeconds * 1000;
       const size = JSON.stringify(kept).length;
-      issued.set(id, { use, expires, context: kept, chars: size });
+      issued.set(id, { expires, context: kept, chars: size });
       chars += size;
+      if (canTravel(kept)) await shared?.put(id, { expires, context: kept });
       const signature = sign(null, signedText(id, use, expires), key.privateKey).toString("base64url");
       const path = [use.root, ...use.path.split("/")].map(encodeURIComponent).join("/");
       const href = `${context.entrance ?? own}/api/v1/files/${path}?ticket=${id}.${signature}`;
       return { href, method: use.direction === "upload" ? "PUT" : "GET", expires };
     },
-    redeem(ticket, { direction, root, path }) {
+    async redeem(ticket, { direction, root, path }) {
       const use = { direction, root, path: parsePath(root, path).text };
       const [, id = "", signature = ""] = TICKET.exec(ticket) ?? [];
-      const one = issued.get(id);
+      // An id that was never issued has no valid signature either, but when it would expire is in its row.
+      const one = issued.get(id) ?? (id === "" ? undefined : await shared?.get(id));
       if (one === undefined || one.expires <= clock.nowMs()) return undefined;
       // Verified over the requested use, not the stored one, so the signature fails for any other use.
       const text = signedText(id, use, one.expires);
       if (!verify(null, text, publicKey, Buffer.from(signature, "base64url"))) return undefined;
-      return after(fresh?.(), () => rejudge(one.context) ?? "taken back");
+      await fresh?.();
+      return rejudge(one.context) ?? "taken back";
     },
   };
 }
 
-const signedText = (id: string, { direction, root, path }: Issued["use"], expires: number): Buffer =>
-  Buffer.from(PURPOSE + JSON.stringify([id, direction, root, path, expires]));
+const signedText = (
+  id: string,
+  { direction, root, path }: Omit<TicketRequest, "ttlSeconds">,
+  expires: number,
+): Buffer => Buffer.from(PURPOSE + JSON.stringify([id, direction, root, path, expires]));
 
 /** The context of the caller and its grants, without the parts that belong to a single call. */
 function lastingPartOf(context: SurfaceContext): SurfaceContext {
   const { signal: _, resolveAsset: _r, cancellation: _c, jobId: _j, budget: _b, transfer: _t, ...others } = context;
-  const { entrance: _e, storeAsset: _s, ...lasting } = others;
+  const { entrance: _e, storeAsset: _s, memory: _m, report: _p, onChange: _o, ...lasting } = others;
   return lasting;
 }
+
+/** Rules of a profile and questions to a client in this process are functions: such tickets are for this instance. */
+const canTravel = ({ terms, pathRules, client }: SurfaceContext): boolean =>
+  terms === undefined && pathRules === undefined && client === undefined;
 
 // Tags of version stamps.
 

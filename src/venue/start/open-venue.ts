@@ -87,11 +87,8 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const tickets =
     listens && key !== undefined
       ? (await import("../identity/tickets.js")).createTickets({
-          key,
-          clock: systemClock,
-          url,
-          rejudge,
-          fresh: shared?.fresh,
+          ...{ key, clock: systemClock, url, rejudge, fresh: shared?.fresh },
+          shared: shared && (await import("../shared/tickets.js")).createSharedTickets(shared),
         })
       : undefined;
   let files: HostedFileAdapter | undefined;
@@ -128,7 +125,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
       ...{ authenticate: access.authenticate, nameCaller, didDocument: access.didDocument, fresh: shared?.fresh },
       authorizationServers: () => access.issuers?.urls ?? [],
       ...{ stillHolds, cluster },
-      files: { ...adapter.transfers, redeem: (ticket, use) => tickets?.redeem(ticket, use) },
+      files: { ...adapter.transfers, redeem: async (ticket, use) => tickets?.redeem(ticket, use) },
       events: readers,
       onListen: shared && ((port) => shared.listening(port)),
       onJob: jobEvents(events),

@@ -4,14 +4,20 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { parseConfig } from "../../../src/config/load.js";
+import { systemClock } from "../../../src/core/clock.js";
 import { notFound } from "../../../src/core/errors/texts.js";
+import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import type { Backend, Written } from "../../../src/core/ports/backend.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import { Repeats } from "../../../src/dispatch/repeated-calls.js";
+import { keyOf } from "../../../src/venue/identity/access.js";
+import { openIdentity } from "../../../src/venue/identity/identity.js";
+import { createTickets } from "../../../src/venue/identity/tickets.js";
 import { initShared } from "../../../src/venue/shared/admin.js";
 import { openShared } from "../../../src/venue/shared/open.js";
 import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
 import { createSharedRepeats } from "../../../src/venue/shared/repeats.js";
+import { createSharedTickets } from "../../../src/venue/shared/tickets.js";
 import { deferred, dispatchOn } from "../../dispatch/fake.js";
 import { describeWhere } from "../../needs.js";
 import { failureOf } from "../../ops/ground.js";
@@ -19,7 +25,7 @@ import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../../
 
 const WRITTEN: Written = { bytes: 1, created: true };
 
-describeWhere(hasPostgres, NO_POSTGRES)("a change with an operation id, on two instances", () => {
+describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
   let engine: TestEngine;
   const opened: PostgresShared[] = [];
   const env = () => ({ DB: engine.url });
@@ -41,11 +47,16 @@ describeWhere(hasPostgres, NO_POSTGRES)("a change with an operation id, on two i
     for (const one of opened.splice(0)) await one.close();
   });
 
-  /** An instance whose writes end when they are told to. */
-  async function instance() {
+  async function open() {
     const shared = await openShared(config, config.shared, { env: env(), log: silentLog });
     opened.push(shared);
     await shared.start();
+    return shared;
+  }
+
+  /** An instance whose writes end when they are told to. */
+  async function instance() {
+    const shared = await open();
     const writes: ReturnType<typeof deferred<Written>>[] = [];
     const write: Backend["write"] = (_path, _body, _options, { scope }) => {
       const end = deferred<Written>();
@@ -64,7 +75,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a change with an operation id, on two i
     return { shared, call, writes, begun };
   }
 
-  test("is made once, and the other answers as the first did, while it runs and afterwards", async () => {
+  test("a change with an operation id is made once, and the other answers as the first did, while it runs and afterwards", async () => {
     const one = await instance();
     const two = await instance();
     const first = one.call("write", { content: "x", operationId: "a" });
@@ -85,7 +96,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a change with an operation id, on two i
     expect(JSON.stringify(rows)).not.toMatch(/written|operationId|alice/);
   });
 
-  test("is made by the other where it failed before its commit", async () => {
+  test("a change with an operation id is made by the other where it failed before its commit", async () => {
     const one = await instance();
     const two = await instance();
     const first = one.call("write", { content: "x", operationId: "b" });
@@ -98,7 +109,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a change with an operation id, on two i
     await expect(second).resolves.toMatchObject({ written: 1 });
   });
 
-  test("whose instance went away is not made again: nobody knows its outcome", async () => {
+  test("a change with an operation id whose instance went away is not made again: nobody knows its outcome", async () => {
     const one = await instance();
     const two = await instance();
     void failureOf(one.call("write", { content: "x", operationId: "c" }));
@@ -113,7 +124,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a change with an operation id, on two i
     expect(two.writes).toHaveLength(0);
   });
 
-  test("does nothing without the engine; an end that the engine missed is written when it is back", async () => {
+  test("a change with an operation id does nothing without the engine; an end that the engine missed is written when it is back", async () => {
     const one = await instance();
     const two = await instance();
     const first = one.call("write", { content: "x", operationId: "d" });
@@ -132,4 +143,29 @@ describeWhere(hasPostgres, NO_POSTGRES)("a change with an operation id, on two i
     two.writes[0]?.resolve(WRITTEN);
     await expect(again).resolves.toMatchObject({ written: 1 });
   }, 30_000);
+
+  test("a ticket of one is taken by the other, for what it was made alone, and judged there", async () => {
+    const key = keyOf(openIdentity({ seed: config.seed, log: silentLog }));
+    const refused = new Set<string>();
+    const office = async () => {
+      const shared = createSharedTickets(await open());
+      const rejudge = (context: SurfaceContext) => (refused.has(context.callerDID ?? "") ? undefined : context);
+      return createTickets({ key, clock: systemClock, shared, url: () => "http://venue.example", rejudge });
+    };
+    const one = await office();
+    const two = await office();
+    const use = { direction: "download", root: "tmp", path: "a.txt" } as const;
+    const context = { callerDID: "did:key:alice", authentication: "static-token", caps: [], surface: "mcp" } as const;
+    const ticket = await one.issue({ ...use, ttlSeconds: 60 }, { ...context, report: () => {} });
+    const text = new URL(ticket?.href ?? "").searchParams.get("ticket") ?? "";
+    await expect(two.redeem(text, use)).resolves.toEqual(context);
+    await expect(two.redeem(text, { ...use, path: "b.txt" })).resolves.toBeUndefined();
+    await expect(two.redeem(text, { ...use, direction: "upload" })).resolves.toBeUndefined();
+    await expect(two.redeem(`${"A".repeat(22)}${text.slice(22)}`, use)).resolves.toBeUndefined();
+    refused.add("did:key:alice");
+    await expect(two.redeem(text, use)).resolves.toBe("taken back");
+    const [row] = await (opened[0]?.query("SELECT * FROM ticket") ?? []);
+    expect(JSON.stringify(row)).not.toContain(text.slice(0, 22));
+    expect(Buffer.from((row as { sealed: Uint8Array }).sealed).toString("latin1")).not.toContain("alice");
+  });
 });
