@@ -74,7 +74,10 @@ export interface FileAdapter extends Adapter {
 /** The file adapter with what only the venue that hosts it needs. */
 export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly RootFacts[];
-  /** Adds to {@link warnings} the roots that keep no replaced or deleted content. */
+  /**
+   * Adds to {@link warnings} the roots that keep no replaced or deleted content, and marks those that instances share.
+   * @throws RootsError where another machine uses one
+   */
   lookForLacks(): Promise<void>;
   /** Creates the adapters for the callers' drives. The caller of this method closes them. */
   driveAdapters(rules?: DriveAdapterRules): Promise<readonly Adapter[]>;
@@ -217,6 +220,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
       return [...opened.warnings, ...lackWarnings];
     },
     async lookForLacks() {
+      await opened.claim();
       lackWarnings = await warningsOfLacks(opened.roots);
     },
     invoke: (operation: string, input: unknown, context?: SurfaceContext) =>

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { DriveSource } from "../backend/drive/drive.js";
 import type { IntentRegister } from "../backend/host/group/register.js";
 import { HostBackend } from "../backend/host/host.js";
+import { MachineMark } from "../backend/host/machine-mark.js";
 import { countTree } from "../backend/host/quota.js";
 import { sweepRuns } from "../backend/host/runs/run-mark.js";
 import { TempHome } from "../backend/host/temp.js";
@@ -37,6 +38,8 @@ interface Opened {
     readonly jail: Jail;
     readonly usage: Usage | undefined;
     readonly journal: LazyJournal | undefined;
+    /** Of a root that several instances share. */
+    readonly mark: MachineMark | undefined;
   };
 }
 
@@ -100,10 +103,23 @@ export class OpenRoots {
     return {
       commit: () => {
         this.#opened = after;
+        // A reload ends no venue: the next start is refused where another machine has a new root.
+        void this.claim().catch(() => {});
         return () => this.#drop(before, after);
       },
       discard: () => this.#drop(after, before),
     };
+  }
+
+  /** Marks roots that instances share as used by this machine. @throws RootsError where another one uses them */
+  async claim(): Promise<void> {
+    const problems: string[] = [];
+    for (const { root, host } of this.#opened) {
+      await host?.mark?.claim().catch((error: unknown) => {
+        problems.push(`Root '${root.name}' ${error instanceof Error ? error.message : "cannot be marked"}`);
+      });
+    }
+    if (problems.length > 0) throw new RootsError(problems);
   }
 
   async close(): Promise<void> {
@@ -182,7 +198,8 @@ export class OpenRoots {
       backend,
       journal: journal && { mode: journal.mode, open: () => journal.open(), facts: () => journal.facts() },
     };
-    return { config, limit: maxCopyBytes, root, host: { path, jail, usage, journal } };
+    const mark = config.kind === "host" && config.shared && !readOnly ? new MachineMark(jail) : undefined;
+    return { config, limit: maxCopyBytes, root, host: { path, jail, usage, journal, mark } };
   }
 
   /** A temp root whose other settings change keeps its directory. */
@@ -208,6 +225,7 @@ function usageOf(jail: Jail, limit: Quota, before: Opened | undefined): Usage {
 
 const closeRoot = async ({ root, host }: Opened): Promise<void> => {
   if (isPersonal(root)) return;
+  host?.mark?.close();
   await root.backend.close();
   await host?.journal?.close();
 };
