@@ -74,10 +74,7 @@ export interface FileAdapter extends Adapter {
 /** The file adapter with what only the venue that hosts it needs. */
 export interface HostedFileAdapter extends FileAdapter {
   readonly roots: readonly RootFacts[];
-  /**
-   * Adds to {@link warnings} the roots that keep no replaced or deleted content, and marks those that instances share.
-   * @throws RootsError where another machine uses one
-   */
+  /** Adds to {@link warnings} roots that keep no replaced content, and marks those that instances share. @throws RootsError */
   lookForLacks(): Promise<void>;
   /** Creates the adapters for the callers' drives. The caller of this method closes them. */
   driveAdapters(rules?: DriveAdapterRules): Promise<readonly Adapter[]>;
