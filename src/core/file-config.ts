@@ -60,7 +60,7 @@ export interface RootOptions {
   /** Globs of paths that every caller may at most read, in the same syntax. */
   readonly protect: readonly string[];
   /** Changes a person has to allow. Absent: none. */
-  readonly approve?: ApprovalRules;
+  readonly approve?: ApprovalRules | undefined;
   /** Text encoding of its files; `utf-8` also reads UTF-16 where a byte order mark announces it. */
   readonly encoding: string;
   /** DID of its owner. Absent: the operator. */

@@ -93,13 +93,18 @@ export function viewsOf({ authoriser, context, parts }: CallState): readonly Roo
 /** The last owner's root of each drive root: a patch asks for it once per file. */
 const lastOpened = new WeakMap<PersonalRoot, Root>();
 
-/** A drive root of one owner. @param owner DID @param isOthers it is not the caller */
-export function openForOwner(root: PersonalRoot, owner: string, isOthers = false): Root {
+/** A drive root of one owner. @param owner DID */
+export function openForOwner(root: PersonalRoot, owner: string): Root {
   const last = lastOpened.get(root);
   if (last?.owner === owner) return last;
-  // A token opens what is there, not what was.
-  const journal = root.journalFor === undefined || isOthers ? {} : { journal: root.journalFor(owner) };
-  const opened: Root = { ...root, owner, backend: root.backendFor(owner, isOthers), ...journal };
+  const opened = rootOf(root, owner, false);
   lastOpened.set(root, opened);
   return opened;
+}
+
+/** @param owner DID @param isOthers it is not the caller */
+export function rootOf(root: PersonalRoot, owner: string, isOthers: boolean): Root {
+  // A token opens what is there, not what was.
+  const journal = isOthers ? undefined : root.journalFor?.(owner);
+  return Object.assign({}, root, { owner, backend: root.backendFor(owner, isOthers), journal });
 }

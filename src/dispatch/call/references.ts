@@ -14,7 +14,7 @@ import {
 import { relPath } from "../../path/grammar.js";
 import type { DispatchOptions } from "../options.js";
 import { type CallPlaces, type SpelledCall, spelledCall } from "../spellings.js";
-import { openForOwner, ownerOf } from "./drives.js";
+import { openForOwner, ownerOf, rootOf } from "./drives.js";
 import { addVisibleRoots } from "./parts.js";
 import type { CallState } from "./state.js";
 
@@ -48,7 +48,7 @@ export function driveAt({ root, abilities }: PlaceRequest, path: RelPath, call: 
         return { name: one.name, path: below, root: openForOwner(one, owner) };
     }
   }
-  return { name, path, root: openForOwner(references.drive(drive, name), owner, isOthers) };
+  return { name, path, root: rootOf(references.drive(drive, name), owner, isOthers) };
 }
 
 /** The drive that a call has named, by its key. */

@@ -2,22 +2,13 @@
 
 import { ConfigError } from "../../config/errors.js";
 import { systemClock } from "../../core/clock.js";
-import { LOOKS } from "../../core/ports/operation.js";
-import {
-  type BoundRoot,
-  type Profile,
-  type ProfileBinding,
-  type ProfileTool,
-  renderJson,
-  type SeedFile,
-} from "../profile.js";
+import type { BoundRoot, Profile, ProfileBinding, ProfileTool, SeedFile } from "../profile.js";
 import { BASH_050, bashTool, STRICT_BASH } from "./bash.js";
-import { describeTool } from "./describe-tool.js";
 import { grepFiles, listDirectory, readFile, renderRead } from "./files.js";
 import { ReadonlyFiles } from "./readonly-files.js";
-import { on, pathIn, type Session, textIn } from "./session-call.js";
+import { pathIn, type Session, textIn } from "./session-call.js";
 import { type SessionPaths, sessionPaths } from "./session-path.js";
-import { sharedTools } from "./shared-tools.js";
+import { looking, sharedTools } from "./shared-tools.js";
 import { textOf } from "./texts.js";
 import { newTools } from "./variant-050.js";
 
@@ -103,28 +94,17 @@ const STRICT_EDIT = { isStrict: true, rebases: false };
 function strictTools(session: Session): readonly ProfileTool[] {
   const { write, edit, remove, stat } = sharedTools(session, STRICT_EDIT);
   return [
-    {
-      ...describeTool("read_file", session.paths),
-      ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderRead },
-      run: (args, root) => readFile(pathIn(args, session), on(root, session)),
-    },
+    { ...looking(session, "read_file", (args, call) => readFile(pathIn(args, session), call)), render: renderRead },
     write,
     edit,
-    {
-      ...describeTool("list_directory", session.paths),
-      ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
-      run: (args, root) => listDirectory(pathIn(args, session), on(root, session)),
-    },
-    {
-      ...describeTool("grep_files", session.paths),
-      ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
-      run: (args, root) =>
-        grepFiles(
-          pathIn(args, session),
-          { pattern: textIn(args, "pattern"), pathPattern: textIn(args, "path_pattern") },
-          on(root, session),
-        ),
-    },
+    looking(session, "list_directory", (args, call) => listDirectory(pathIn(args, session), call)),
+    looking(session, "grep_files", (args, call) =>
+      grepFiles(
+        pathIn(args, session),
+        { pattern: textIn(args, "pattern"), pathPattern: textIn(args, "path_pattern") },
+        call,
+      ),
+    ),
     remove,
     stat,
   ];

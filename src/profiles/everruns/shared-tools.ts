@@ -1,13 +1,26 @@
 // The tools that both variants have.
 
+import type { JsonObject } from "../../core/ports/adapter.js";
 import { LOOKS } from "../../core/ports/operation.js";
 import { type ProfileTool, renderJson } from "../profile.js";
 import { describeTool } from "./describe-tool.js";
 import { type EditForm, editFile } from "./edit-file.js";
 import { deleteFile, statFile, writeFile } from "./files.js";
-import { contentIn, on, pathIn, type Session } from "./session-call.js";
+import { contentIn, on, pathIn, type Session, type SessionCall } from "./session-call.js";
 
 const CHANGES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
+
+/** A tool that reads. @param folder of its schema */
+export const looking = (
+  session: Session,
+  name: string,
+  run: (args: JsonObject, call: SessionCall) => Promise<JsonObject>,
+  folder?: string,
+): ProfileTool => ({
+  ...describeTool(name, session.paths, folder),
+  ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
+  run: (args, root) => run(args, on(root, session)),
+});
 
 /** @param form of edits, which tells the variants apart */
 export function sharedTools(

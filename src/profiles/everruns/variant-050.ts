@@ -1,45 +1,37 @@
 // The ten file tools of variant 0.50 and their arguments.
 
 import type { JsonObject } from "../../core/ports/adapter.js";
-import { LOOKS } from "../../core/ports/operation.js";
-import { type ProfileTool, renderJson } from "../profile.js";
-import { describeTool } from "./describe-tool.js";
+import type { ProfileTool } from "../profile.js";
 import { listPage, renderRead } from "./files.js";
 import { type ReadWish, readMany, readWindow } from "./reading.js";
 import { globFiles, searchFiles } from "./searching.js";
-import { numberIn, on, pathIn, type Session, type SessionCall, textIn } from "./session-call.js";
-import { sharedTools } from "./shared-tools.js";
+import { numberIn, pathIn, type Session, textIn } from "./session-call.js";
+import { looking, sharedTools } from "./shared-tools.js";
 
 const FOLDER = "everruns-0.50";
 const USUAL_LIMIT = 200;
 const MAX_LIMIT = 1000;
 
-type Run = (args: JsonObject, call: SessionCall) => Promise<JsonObject>;
-
 /** @param rebases edits of a file that has changed are applied where they still can be */
 export function newTools(session: Session, rebases: boolean): readonly ProfileTool[] {
-  /** A tool that reads. */
-  const looking = (name: string, run: Run): ProfileTool => ({
-    ...describeTool(name, session.paths, FOLDER),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
-    run: (args, root) => run(args, on(root, session)),
-  });
+  const reading = (name: string, run: Parameters<typeof looking>[2]): ProfileTool =>
+    looking(session, name, run, FOLDER);
   const { write, edit, remove, stat } = sharedTools(session, { isStrict: false, rebases });
   return [
     {
-      ...looking("read_file", (args, call) => readWindow(pathIn(args, session), readWishIn(args), call)),
+      ...reading("read_file", (args, call) => readWindow(pathIn(args, session), readWishIn(args), call)),
       render: renderRead,
     },
-    looking("read_many_files", (args, call) => readMany(pathsIn(args), readWishIn(args), call)),
+    reading("read_many_files", (args, call) => readMany(pathsIn(args), readWishIn(args), call)),
     // The system that is imitated tells no overwrite apart.
     { ...write, run: async (args, root) => ({ ...(await write.run(args, root)), created: true }) },
     edit,
-    looking("glob", (args, call) => globFiles(textIn(args, "pattern"), limitIn(args), call)),
-    looking("grep", (args, call) => searchFiles({ ...searchIn(args, "grep", "glob"), path: "/" }, call)),
-    looking("list_directory", (args, call) =>
+    reading("glob", (args, call) => globFiles(textIn(args, "pattern"), limitIn(args), call)),
+    reading("grep", (args, call) => searchFiles({ ...searchIn(args, "grep", "glob"), path: "/" }, call)),
+    reading("list_directory", (args, call) =>
       listPage(pathIn(args, session), { offset: numberIn(args, "offset", 0), limit: limitIn(args) }, call),
     ),
-    looking("grep_files", (args, call) =>
+    reading("grep_files", (args, call) =>
       searchFiles({ ...searchIn(args, "grep_files", "path_pattern"), path: pathIn(args, session) }, call),
     ),
     remove,
