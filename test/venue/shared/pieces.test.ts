@@ -14,6 +14,7 @@ import { keyOf } from "../../../src/venue/identity/access.js";
 import { openIdentity } from "../../../src/venue/identity/identity.js";
 import { createTickets } from "../../../src/venue/identity/tickets.js";
 import { initShared } from "../../../src/venue/shared/admin.js";
+import { openList } from "../../../src/venue/shared/memory.js";
 import { openShared } from "../../../src/venue/shared/open.js";
 import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
 import { createSharedRepeats } from "../../../src/venue/shared/repeats.js";
@@ -50,6 +51,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
   async function open() {
     const shared = await openShared(config, config.shared, { env: env(), log: silentLog });
     opened.push(shared);
+    shared.revocations.over(openList(config, { env: env(), log: silentLog }));
     await shared.start();
     return shared;
   }
