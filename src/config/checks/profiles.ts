@@ -5,7 +5,7 @@ import type { Draft, DraftVenue, ProfileConfig } from "../types.js";
 import { type Place, placeBelow, report } from "./check-schema.js";
 
 /** Names of built-in adapters, which profiles must not use. */
-const ADAPTERS: ReadonlySet<string> = new Set(["file", "ucan", "auth", "audit", "dlfs", "drive"]);
+const ADAPTERS: ReadonlySet<string> = new Set(["file", "ucan", "auth", "audit", "dlfs", "drive", "archive"]);
 const ONLY_EVERRUNS = ["alias", "variant", "onStale"] as const;
 
 /**
