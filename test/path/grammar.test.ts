@@ -1,8 +1,22 @@
 import { describe, expect, test } from "@jest/globals";
-import { isPlainPath, MAX_PATH_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENTS, parsePath } from "../../src/path/grammar.js";
+import fc from "fast-check";
+import type { RelPath } from "../../src/core/call/path.js";
 import {
+  isPlainPath,
+  isReachableName,
+  isReservedName,
+  MAX_PATH_BYTES,
+  MAX_SEGMENT_BYTES,
+  MAX_SEGMENTS,
+  parsePath,
+  relPath,
+} from "../../src/path/grammar.js";
+import { anyCharacter } from "../any-character.js";
+import {
+  AT_END,
   answer,
   BACKSLASH,
+  CHARACTER,
   CONTROL,
   ESCAPES,
   NOT_RELATIVE,
@@ -213,5 +227,215 @@ describe("parsePath: limits", () => {
     expect(answer(path)).toBe(`ok ${path}`);
     expect(answer(`${path}/x`)).toBe(TOO_DEEP);
     expect(answer(`${path}/x/..`)).toBe(`ok ${path}`);
+  });
+});
+
+describe("parsePath: on Windows hosts", () => {
+  const devices = [
+    "con",
+    "PRN",
+    "aux",
+    "nul",
+    "CONIN$",
+    "conout$",
+    "com0",
+    "COM1",
+    "com9",
+    "lpt1",
+    "LPT9",
+    "com¹",
+    "LPT²",
+    "com³",
+  ];
+  test.each([
+    ...devices.flatMap((name) => [
+      [name, RESERVED],
+      [`a/${name}.txt`, RESERVED],
+      [`${name}/b`, RESERVED],
+    ]),
+    ["a:b", NOT_RELATIVE],
+    ["ab:c", CHARACTER],
+    ["a/b:stream", CHARACTER],
+    ["a/C:", CHARACTER],
+    ["sub/x<y/z", CHARACTER],
+    ...[...'<>|?*"'].map((sign) => [`a${sign}b`, CHARACTER]),
+    ["a.", AT_END],
+    ["a ", AT_END],
+    ["...", AT_END],
+    ["a./b", AT_END],
+    ["a /b", AT_END],
+    ["sub\\b.txt", BACKSLASH],
+    [".\\a.txt", BACKSLASH],
+    ["a\\..\\..\\b", ESCAPES],
+    ["C:\\w\\a.txt", NOT_RELATIVE],
+    ["\\\\server\\share", NOT_RELATIVE],
+    ["\\\\?\\C:\\x", NOT_RELATIVE],
+    ["a\\nul", RESERVED],
+    ["console", "ok console"],
+    ["com", "ok com"],
+    ["com10", "ok com10"],
+    ["a.con", "ok a.con"],
+    ["nulls.txt", "ok nulls.txt"],
+    [" a", "ok  a"],
+    ["./a/../.b", "ok .b"],
+    ["../ab:", ESCAPES],
+    [`${"n".repeat(256)}:`, TOO_LONG],
+  ])("%j: %s", (text, expected) => {
+    expect(answer(String(text), true)).toBe(expected);
+  });
+
+  // Windows ignores spaces between a device's name and its extension.
+  test.each(["nul .txt", "COM1  .log"])("%j is a device too", (text) => {
+    expect(answer(text, true)).toBe(RESERVED);
+  });
+});
+
+describe("isReservedName", () => {
+  test.each([
+    { name: ".venue-files", fold: false, expected: true },
+    { name: ".venue-files-", fold: false, expected: true },
+    { name: ".venue-files-x", fold: false, expected: true },
+    { name: ".venue-filesx", fold: false, expected: false },
+    { name: ".Venue-Files", fold: false, expected: false },
+    { name: ".Venue-Files", fold: true, expected: true },
+    { name: ".VENUE-FILES-X", fold: true, expected: true },
+    { name: ".VENUE-FILES-X", fold: false, expected: false },
+    { name: "a.venue-files-x", fold: true, expected: false },
+  ])("$name (fold: $fold): $expected", ({ name, fold, expected }) => {
+    expect(isReservedName(name, fold)).toBe(expected);
+  });
+});
+
+describe("isReachableName", () => {
+  test.each([
+    { name: "a", top: true, windows: false, expected: true },
+    { name: "caf\u00e9 😀", top: true, windows: false, expected: true },
+    { name: "...", top: true, windows: false, expected: true },
+    { name: "a\\b", top: false, windows: false, expected: false },
+    { name: "a\nb", top: false, windows: false, expected: false },
+    { name: "a\u007f", top: false, windows: false, expected: false },
+    { name: "a\ud800", top: false, windows: false, expected: false },
+    { name: "C:", top: true, windows: false, expected: false },
+    { name: "c:x", top: true, windows: false, expected: false },
+    { name: "C:", top: false, windows: false, expected: true },
+    { name: "C:", top: false, windows: true, expected: false },
+    { name: "nul", top: false, windows: true, expected: false },
+    { name: "nul", top: false, windows: false, expected: true },
+  ])("$name (top: $top, windows: $windows): $expected", ({ name, top, windows, expected }) => {
+    expect(isReachableName(name, top, windows)).toBe(expected);
+  });
+
+  // Possible where a file system counts UTF-16 units, as on macOS and Windows.
+  test("a name longer than the grammar allows is not reachable", () => {
+    expect(isReachableName("\u20ac".repeat(86), false)).toBe(false);
+  });
+});
+
+/** Text in which everything the grammar knows is likely. */
+const hostileText = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom("/", "/", "/", ".", "..", "../", "a", "b", "a/", "./", "//") },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom("C:", "c:x", ":", "\\", "\0", "\n", "\u007f", "\ud83d", "\ude00", "%2e"),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom(".venue-files", ".venue-files-", "nul", "é", "e\u0301", " ", "n".repeat(250)),
+      },
+    ),
+    { maxLength: 12 },
+  )
+  .map((pieces) => pieces.join(""));
+const units = fc
+  .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 30 })
+  .map((codes) => String.fromCharCode(...codes));
+const anyText = fc.oneof(hostileText, units, fc.string({ unit: anyCharacter }));
+/** Text of pieces that are mostly accepted. */
+const politeText = fc
+  .array(fc.constantFrom("", ".", "..", "a", "b", "é", "😀", "C:", "...", ".venue-files"), { maxLength: 12 })
+  .map((pieces) => pieces.join("/"));
+
+function parsed(text: string, windows: boolean): RelPath | undefined {
+  return answer(text, windows).startsWith("ok ") ? parsePath("r", text, { windows }) : undefined;
+}
+
+describe("parsePath: for any text", () => {
+  const forAny = (check: (path: RelPath, text: string, windows: boolean) => void): void => {
+    fc.assert(
+      fc.property(fc.oneof(anyText, politeText), fc.boolean(), (text, windows) => {
+        const path = parsed(text, windows);
+        if (path !== undefined) check(path, text, windows);
+      }),
+      { numRuns: 2000 },
+    );
+  };
+
+  test("the canonical path is its own canonical path", () => {
+    forAny((path, _text, windows) => {
+      expect(parsePath("r", path.text, { windows })).toEqual(path);
+      expect(parsePath("r", `/${path.text}`, { windows })).toEqual(path);
+      expect(relPath(path.segments)).toEqual(path);
+    });
+  });
+
+  test("no segment is empty, `.`, `..`, or holds a slash, a backslash or a control character", () => {
+    forAny(({ segments, text }) => {
+      expect(segments.filter((segment) => ["", ".", ".."].includes(segment))).toEqual([]);
+      expect(segments.filter((segment) => /[\u0000-\u001f\u007f\\/]/.test(segment))).toEqual([]);
+      expect(text).toBe(segments.join("/"));
+      expect(text.isWellFormed()).toBe(true);
+      expect(text).not.toMatch(/^[A-Za-z]:/);
+    });
+  });
+
+  test("no path leaves the root on its way, and the segments are those of a walk", () => {
+    forAny(({ segments }, text) => {
+      const stack: string[] = [];
+      for (const segment of text.split("/")) {
+        if (segment === "" || segment === ".") continue;
+        if (segment === "..") expect(stack.pop()).toBeDefined();
+        else stack.push(segment);
+      }
+      expect(segments).toEqual(stack);
+    });
+  });
+
+  test("limits hold", () => {
+    forAny(({ segments, text }) => {
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_PATH_BYTES);
+      expect(segments.length).toBeLessThanOrEqual(MAX_SEGMENTS);
+      expect(segments.filter((segment) => Buffer.byteLength(segment) > MAX_SEGMENT_BYTES)).toEqual([]);
+    });
+  });
+
+  test("what is accepted on Windows is accepted elsewhere, with the same result", () => {
+    fc.assert(
+      fc.property(fc.oneof(anyText, politeText), (text) => {
+        const path = parsed(text, true);
+        if (path !== undefined) expect(parsePath("r", text)).toEqual(path);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe("isReachableName: for any name", () => {
+  test("agrees with the grammar about every name that can stand in a directory", () => {
+    const names = fc.oneof(fc.string({ unit: anyCharacter, minLength: 1, maxLength: 20 }), hostileText);
+    fc.assert(
+      fc.property(
+        names.filter((name) => !name.includes("/") && !["", ".", ".."].includes(name)),
+        fc.boolean(),
+        fc.boolean(),
+        (name, top, windows) => {
+          fc.pre(!isReservedName(name) && Buffer.byteLength(name) <= MAX_SEGMENT_BYTES);
+          const text = top ? name : `a/${name}`;
+          expect(isReachableName(name, top, windows)).toBe(answer(text, windows) === `ok ${text}`);
+        },
+      ),
+      { numRuns: 1000 },
+    );
   });
 });

@@ -1,6 +1,6 @@
 // Tests that say nothing under Wine, or about Windows, each with its reason. What they hold is tested on Linux.
 
-const ON_WINDOWS = "such names are reserved on Windows, as grammar-names.test.ts holds";
+const ON_WINDOWS = "such names are reserved on Windows, as grammar.test.ts holds";
 
 export const LEFT_OUT: readonly (readonly [name: RegExp, reason: string])[] = [
   [

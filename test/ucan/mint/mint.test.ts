@@ -1,10 +1,16 @@
-import { createHash } from "node:crypto";
+import { createHash, createPublicKey, sign, verify } from "node:crypto";
+import { inspect } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { FILE_SEMANTICS } from "../../../src/authz/grant.js";
 import type { Capability } from "../../../src/core/call/capability.js";
+import { mintIdentity } from "../../../src/ucan/mint/claims.js";
 import { type MintRequest, mint } from "../../../src/ucan/mint/mint.js";
-import type { SigningKey } from "../../../src/ucan/mint/signing-key.js";
-import { delegation, NOW, signed, signer } from "../tokens.js";
+import { newSeed, parseSeed, type SigningKey, signingKeyFromSeed } from "../../../src/ucan/mint/signing-key.js";
+import { verifyIdentityToken } from "../../../src/ucan/token/identity-token.js";
+import { createPublicKeys } from "../../../src/ucan/verify/public-keys.js";
+import { createUcanVerifier } from "../../../src/ucan/verify/verifier.js";
+import { clock, delegation, NOW, signed, signer } from "../tokens.js";
 import {
   ALL_DOCS,
   failureOf,
@@ -391,5 +397,107 @@ describe("whatever is minted,", () => {
       { numRuns: 100 },
     );
     expect(made).toBeGreaterThan(10);
+  });
+});
+
+const audience = "did:web:venue.example";
+const request = { key: lead, audience, clock };
+
+function verdictFor(token: string, venueDid = audience) {
+  const shared = { ...rules, keys: createPublicKeys(), revocations: { has: () => false } };
+  const verifier = createUcanVerifier({
+    ...shared,
+    semantics: FILE_SEMANTICS,
+    canonicalDid: (did) => did,
+    allowNoExpiry: false,
+    acceptUnversionedCovia: false,
+  });
+  return verifyIdentityToken(token, { ...shared, venueDid, maxLifetimeSeconds: 3600, acceptUnbound: false, verifier });
+}
+
+describe("an identity token", () => {
+  test("has the SDK's form, and lives for five minutes", () => {
+    const [header, payload] = parts(mintIdentity(request));
+    expect(header).toEqual({ alg: "EdDSA", typ: "JWT", kid: lead.multikey });
+    expect(payload).toEqual({ sub: lead.did, iss: lead.did, iat: NOW, exp: NOW + 300, aud: audience });
+    expect(Object.keys(payload)).toEqual(["sub", "iss", "iat", "exp", "aud"]);
+  });
+
+  test("says who its signer is, to the venue it is for", () => {
+    const token = mintIdentity({ ...request, lifetimeSeconds: 3600 });
+    expect(verdictFor(token)).toEqual({ did: lead.did });
+    expect(verdictFor(token, "did:web:other.example")).toEqual({ refused: "wrong_audience" });
+  });
+
+  test("has whole seconds whatever the clock says", () => {
+    const payload = parts(mintIdentity({ ...request, clock: { ...clock, nowMs: () => NOW * 1000 + 999 } }))[1];
+    expect(payload).toMatchObject({ iat: NOW, exp: NOW + 300 });
+  });
+
+  test.each([0, -1, 0.5, Number.NaN, 1e12])("is not made for %d seconds", (lifetimeSeconds) => {
+    expect(() => mintIdentity({ ...request, lifetimeSeconds })).toThrow(/^The lifetime is not a positive number/);
+  });
+
+  test.each(["", "venue.example", "did:key:z6Mk", "did:web:venue.example#key"])("is not made for %j", (wrong) => {
+    expect(() => mintIdentity({ ...request, audience: wrong })).toThrow(/^The audience is not a DID/);
+  });
+});
+
+// RFC 8032 §7.1, test 1.
+const SEED = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
+const PUBLIC_KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+const MULTIKEY = "z6MktwupdmLXVVqTzCw4i46r4uGyosGXRnR3XjN4Zq7oMMsw";
+
+const seedOf = (text: string): Uint8Array => parseSeed(text) ?? new Uint8Array();
+
+describe("the key of a seed", () => {
+  test("has one DID, and signs as RFC 8032 says", () => {
+    const key = signingKeyFromSeed(seedOf(SEED));
+    expect(key).toMatchObject({ did: `did:key:${MULTIKEY}`, multikey: MULTIKEY });
+    expect(Buffer.from(key.publicKey).toString("hex")).toBe(PUBLIC_KEY);
+    expect(sign(null, Buffer.alloc(0), key.privateKey).toString("hex").slice(0, 32)).toBe(
+      "e5564300c360ac729086e2cc806e828a",
+    );
+  });
+
+  test("does not show the seed where it is printed", () => {
+    const key = signingKeyFromSeed(seedOf(SEED));
+    for (const shown of [inspect(key, { depth: 9, showHidden: true }), JSON.stringify(key)]) {
+      expect(shown).not.toContain(SEED.slice(0, 8));
+      expect(shown).not.toContain("PRIVATE KEY");
+    }
+  });
+
+  test.each([0, 31, 33, 64])("is none for %i bytes", (length) => {
+    expect(() => signingKeyFromSeed(new Uint8Array(length))).toThrow(
+      `Cannot make a key: a seed has 32 bytes, not ${length}`,
+    );
+  });
+});
+
+test("a new seed is another one each time, and makes a key", () => {
+  const [one, other] = [newSeed(), newSeed()];
+  expect(one).toHaveLength(32);
+  expect(Buffer.from(one).equals(other)).toBe(false);
+  const { privateKey } = signingKeyFromSeed(one);
+  const proof = sign(null, Buffer.from("x"), privateKey);
+  expect(verify(null, Buffer.from("x"), createPublicKey(privateKey), proof)).toBe(true);
+});
+
+describe("the text of a seed", () => {
+  test.each([SEED, SEED.toUpperCase()])("is %s", (text) => {
+    expect(Buffer.from(seedOf(text)).toString("hex")).toBe(SEED);
+  });
+
+  test.each([
+    "",
+    SEED.slice(1),
+    `${SEED}0`,
+    `${SEED}\n`,
+    ` ${SEED.slice(1)}`,
+    SEED.replace("9", "g"),
+    `0x${SEED.slice(2)}`,
+  ])("is never %j", (text) => {
+    expect(parseSeed(text)).toBeUndefined();
   });
 });

@@ -1,14 +1,34 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { FILE_SEMANTICS } from "../../../src/authz/grant.js";
 import type { Capability } from "../../../src/core/call/capability.js";
 import { type MintRequest, mint } from "../../../src/ucan/mint/mint.js";
+import { parseSeed, signingKeyFromSeed } from "../../../src/ucan/mint/signing-key.js";
 import { mintUcan08 } from "../../../src/ucan/mint/ucan08.js";
+import { verifyIdentityToken } from "../../../src/ucan/token/identity-token.js";
+import { createPublicKeys } from "../../../src/ucan/verify/public-keys.js";
+import { createUcanVerifier } from "../../../src/ucan/verify/verifier.js";
 import { ALL_DOCS, helper, lead, owner, parts, READ_DOCS, READ_OUT, worker } from "../mint/fixture.js";
-import { signed } from "../tokens.js";
-import { askLibrary, askUs, HOUR, libraryTakes, libraryToken, NOW, rules, WHOLE } from "./oracle-fixture.js";
+import { encode, signed } from "../tokens.js";
+import {
+  askLibrary,
+  askUs,
+  HOUR,
+  isSignedBy,
+  libraryTakes,
+  libraryToken,
+  libraryWith,
+  NOW,
+  type Question,
+  rules,
+  WHOLE,
+} from "./oracle-fixture.js";
 
 const DELETE_DOCS: Capability = { with: "file://docs/", can: "crud/delete" };
+
 const WRITE_OUT: Capability = { with: "file://docs/out/", can: "crud/write" };
 
 /** Whether a token gives a capability by our rules. */
@@ -215,5 +235,301 @@ describe("a proof that the library would not take is refused for ucan-0.8, and f
       code: "broken_chain",
     });
     expect(await libraryTakes(question, await forced(bad))).toBe(false);
+  });
+});
+
+const HEADER = { alg: "EdDSA", typ: "JWT", ucv: "0.8.1" };
+const CLAIMS = { iss: owner.did, aud: lead.did, exp: HOUR, att: [READ_DOCS], prf: [] };
+/** Order of the group of Ed25519. */
+const GROUP_ORDER = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
+
+/** The owner's token for the lead, with changes. */
+const token = ({ header = {}, claims = {} } = {}): string =>
+  signed({ header: { ...HEADER, ...header }, payload: { ...CLAIMS, ...claims } }, owner.privateKey);
+/** The lead's for the worker, on the strength of the owner's. */
+const below = (claims: object, prf: readonly string[] = [token()]): string =>
+  signed(
+    { header: HEADER, payload: { iss: lead.did, aud: worker.did, exp: HOUR, att: [READ_OUT], prf, ...claims } },
+    lead.privateKey,
+  );
+const ofText = (payload: string): string => signed({ header: HEADER, payload }, owner.privateKey);
+
+function withOtherScalar(text: string): string {
+  const [header, payload, signature = ""] = text.split(".");
+  const bytes = Buffer.from(signature, "base64url");
+  const scalar = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString("hex")}`) + GROUP_ORDER;
+  const reversed = Buffer.from(scalar.toString(16).padStart(64, "0"), "hex").reverse();
+  return `${header}.${payload}.${Buffer.concat([bytes.subarray(0, 32), reversed]).toString("base64url")}`;
+}
+
+const read = (needs: Capability, audience = lead.did): Question => ({ audience, root: owner.did, needs });
+const toWorker = (needs: Capability): Question => read(needs, worker.did);
+
+describe("the library takes, and we refuse:", () => {
+  test.each<[string, Question, () => string, readonly string[]]>([
+    [
+      "'my:*' with 'crud/read', to delete",
+      read(DELETE_DOCS),
+      () => token({ claims: { att: [{ with: "my:*", can: "crud/read" }] } }),
+      [],
+    ],
+    [
+      "'prf:0' with 'crud/read', to delete",
+      toWorker(DELETE_DOCS),
+      () => below({ att: [{ with: "prf:0", can: "crud/read" }] }, [token({ claims: { att: [ALL_DOCS] } })]),
+      [],
+    ],
+    [
+      "'prf:0', where that proof is bad and the next one is not",
+      toWorker(READ_DOCS),
+      () => below({ att: [{ with: "prf:0", can: "ucan/DELEGATE" }] }, ["a.b.c", token()]),
+      [],
+    ],
+    [
+      "fields of version 0.3, to delete",
+      read(DELETE_DOCS),
+      () =>
+        signed(
+          {
+            header: { alg: "EdDSA", typ: "JWT", uav: "1.0.0" },
+            payload: { iss: owner.did, aud: lead.did, exp: HOUR, rsc: "x", ptc: "APPEND" },
+          },
+          owner.privateKey,
+        ),
+      ["malformed"],
+    ],
+    ["an end in milliseconds", read(READ_DOCS), () => token({ claims: { exp: HOUR * 1000 } }), ["bad_exp"]],
+    [
+      "an end at infinity",
+      read(READ_DOCS),
+      () => ofText(JSON.stringify(CLAIMS).replace(`"exp":${HOUR}`, '"exp":1e999')),
+      ["bad_exp"],
+    ],
+    [
+      "an end in a thousand years",
+      read(READ_DOCS),
+      () => token({ claims: { exp: NOW + 31_536_000_000 } }),
+      ["bad_exp"],
+    ],
+    ["caveats", read(READ_DOCS), () => token({ claims: { att: [{ ...READ_DOCS, nb: { day: "monday" } }] } }), []],
+    ["version 99", read(READ_DOCS), () => token({ header: { ucv: "99.0.0" } }), ["bad_version"]],
+    [
+      "a member twice",
+      read(READ_DOCS),
+      () => ofText(JSON.stringify(CLAIMS).replace("{", `{"aud":"${worker.did}",`)),
+      ["malformed"],
+    ],
+    [
+      "an unknown header that would change the signature",
+      read(READ_DOCS),
+      () => token({ header: { crit: ["x"] } }),
+      ["bad_header"],
+    ],
+  ])("%s", async (_what, question, make, reasons) => {
+    const text = make();
+    expect(await libraryTakes(question, text)).toBe(true);
+    expect(askUs(text, owner.did)).toEqual({ grants: [], reasons });
+  });
+});
+
+describe("the library takes more than one text of a token, and we refuse all but one:", () => {
+  test.each<[string, (text: string) => string, string]>([
+    ["a signature with S + L", withOtherScalar, "bad_signature"],
+    ["a fourth part", (text) => `${text}.${encode({})}`, "malformed"],
+    ["padding", (text) => `${text}==`, "malformed"],
+  ])("%s", async (_what, change, reason) => {
+    const text = change(token());
+    expect(await libraryTakes(read(READ_DOCS), text, WHOLE)).toBe(true);
+    expect(askUs(text, owner.did)).toEqual({ grants: [], reasons: [reason] });
+  });
+});
+
+describe("we take, and the library refuses:", () => {
+  test("a parent that began before its child ends", async () => {
+    const parent = await libraryToken({ by: owner, to: lead.did, att: [READ_DOCS], nbf: NOW - 60 });
+    expect(await libraryTakes(read(READ_DOCS), parent)).toBe(true);
+    const child = below({}, [parent]);
+    expect(await libraryTakes(toWorker(READ_OUT), child)).toBe(false);
+    expect(askUs(child, owner.did).grants).toHaveLength(1);
+  });
+
+  test("tokens of Covia, whose version is in the payload", async () => {
+    const text = token({ header: { ucv: undefined }, claims: { ucv: "0.10.0" } });
+    const answer = await askLibrary(read(READ_DOCS), text);
+    expect(answer.ok ? [] : answer.error.map(({ message }) => message)).toEqual([
+      expect.stringContaining("Missing version indicator"),
+    ]);
+    expect(askUs(text, owner.did).grants).toHaveLength(1);
+  });
+});
+
+describe("an error of the library", () => {
+  test("holds the whole token", async () => {
+    const text = token({ claims: { exp: NOW - 60 } });
+    const answer = await askLibrary(read(READ_DOCS), text);
+    expect(answer.ok ? "" : answer.error[0]?.message).toContain(text);
+  });
+
+  test("is none at all where nothing covers what is needed", async () => {
+    expect(await askLibrary(read(DELETE_DOCS), token())).toEqual({ ok: false, error: [] });
+  });
+});
+
+test("of a chain whose tokens hold the same few capabilities, the library checks signatures by their power, we once", async () => {
+  const [width, depth] = [3, 5];
+  const att = Array<Capability>(width).fill(READ_DOCS);
+  let text = "";
+  for (let i = 0; i < depth; i++) {
+    const [by, to] = i % 2 === 0 ? [owner, lead] : [lead, owner];
+    text = await libraryToken({ by, to: to.did, att, prf: text === "" ? [] : [text], quick: true });
+  }
+  let theirs = 0;
+  const counting = libraryWith((...signed) => {
+    theirs++;
+    return isSignedBy(...signed);
+  });
+  expect((await askLibrary(read(DELETE_DOCS), text, counting)).ok).toBe(false);
+  let ours = 0;
+  const keys = createPublicKeys();
+  askUs(text, worker.did, {
+    of(did) {
+      ours++;
+      return keys.of(did);
+    },
+  });
+  // 1 + 1 + 3 + 9 + 27: each capability of a token looks anew at all that is below it.
+  expect(theirs).toBe(41);
+  expect(ours).toBe(depth);
+});
+
+interface Chain {
+  readonly name: string;
+  readonly owner: string;
+  readonly rules: { readonly allowNoExpiry?: boolean; readonly acceptUnversionedCovia?: boolean };
+  readonly tokens: readonly string[];
+  readonly grants: readonly Capability[];
+  readonly chain: readonly string[];
+  readonly reasons: readonly string[];
+}
+
+interface Identity {
+  readonly name: string;
+  readonly token: string;
+  readonly acceptUnbound?: boolean;
+  readonly did?: string;
+  readonly refused?: string;
+  readonly delegatedTo?: string;
+}
+
+interface Vectors {
+  readonly now: number;
+  readonly venue: { readonly did: string; readonly keyDid: string };
+  readonly keys: Readonly<Record<string, { readonly seed: string; readonly did: string }>>;
+  readonly valid: readonly Chain[];
+  readonly invalid: readonly Chain[];
+  readonly identities: readonly Identity[];
+}
+
+const folder = new URL("../../vectors/ucan/", import.meta.url);
+const text = readFileSync(new URL("tokens.json", folder), "utf8");
+const vectors = JSON.parse(text) as Vectors;
+const { venue, keys } = vectors;
+
+const clockAt = (seconds: number) => ({ nowMs: () => seconds * 1000, monotonicMs: () => 0 });
+
+function makeVerifier(rules: Chain["rules"], seconds = vectors.now) {
+  return createUcanVerifier({
+    semantics: FILE_SEMANTICS,
+    keys: createPublicKeys(),
+    revocations: { has: () => false },
+    canonicalDid: (did) => (did === venue.keyDid ? venue.did : did),
+    clock: clockAt(seconds),
+    clockSkewSeconds: 30,
+    maxLifetimeSeconds: 31_622_400,
+    allowNoExpiry: false,
+    acceptUnversionedCovia: false,
+    ...rules,
+  });
+}
+
+/** What the first token gives with the others at hand. */
+function judge({ tokens, rules }: Chain, owner: string, seconds?: number) {
+  const [top] = makeVerifier(rules, seconds).read(tokens);
+  const { grants, faults } = top?.verdict(owner) ?? { grants: [], faults: [] };
+  return {
+    grants: grants.map(({ grant }) => grant.written),
+    chain: grants[0]?.chain.map(({ issuer }) => issuer) ?? [],
+    reasons: [...new Set(faults.map(({ reason }) => reason))],
+  };
+}
+
+const named = <T extends { readonly name: string }>(cases: readonly T[]) =>
+  cases.map((entry): [string, T] => [entry.name, entry]);
+
+describe("the golden tokens", () => {
+  test("are those that their generator makes again", () => {
+    const made = execFileSync(process.execPath, [fileURLToPath(new URL("make.mjs", folder)), "--print"], {
+      encoding: "utf8",
+      maxBuffer: 1_000_000,
+    });
+    expect(JSON.parse(made)).toEqual(vectors);
+  });
+
+  test("are signed with the keys that are named", () => {
+    for (const { seed, did } of Object.values(keys)) {
+      expect(signingKeyFromSeed(parseSeed(seed) ?? new Uint8Array()).did).toBe(did);
+    }
+  });
+
+  test("have one name each", () => {
+    const names = [...vectors.valid, ...vectors.invalid].map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe("gives what it says, by the chain that it says:", () => {
+  test.each(named(vectors.valid))("%s", (_name, entry) => {
+    const { grants, chain, reasons } = entry;
+    expect(judge(entry, entry.owner)).toEqual({ grants, chain, reasons });
+  });
+});
+
+describe("gives nothing to anybody else's root, and nothing once it is over:", () => {
+  test.each(named(vectors.valid))("%s", (_name, entry) => {
+    expect(judge(entry, keys["helper"]?.did ?? "").grants).toEqual([]);
+    if (entry.rules.allowNoExpiry !== true) expect(judge(entry, entry.owner, vectors.now + 86_430).grants).toEqual([]);
+  });
+});
+
+describe("gives nothing, for the reasons that it says:", () => {
+  test.each(named(vectors.invalid))("%s", (_name, entry) => {
+    expect(judge(entry, entry.owner)).toEqual({ grants: [], chain: [], reasons: entry.reasons });
+  });
+});
+
+describe("needs what its rule allows:", () => {
+  const needing = vectors.valid.filter(({ rules }) => Object.keys(rules).length > 0);
+  const reasons = { allowNoExpiry: "no_exp", acceptUnversionedCovia: "bad_version" } as const;
+  test.each(named(needing))("%s", (_name, entry) => {
+    const rule = entry.rules.allowNoExpiry === true ? "allowNoExpiry" : "acceptUnversionedCovia";
+    expect(judge({ ...entry, rules: {} }, entry.owner)).toEqual({ grants: [], chain: [], reasons: [reasons[rule]] });
+  });
+});
+
+describe("says who somebody is, or not:", () => {
+  test.each(named(vectors.identities))("%s", (_name, { token, acceptUnbound = false, ...expected }) => {
+    const verdict = verifyIdentityToken(token, {
+      venueDid: venue.did,
+      maxLifetimeSeconds: 3600,
+      acceptUnbound,
+      keys: createPublicKeys(),
+      revocations: { has: () => false },
+      verifier: makeVerifier({}),
+      clock: clockAt(vectors.now),
+      clockSkewSeconds: 30,
+    });
+    const { name: _, ...outcome } = expected;
+    expect(verdict).toMatchObject(outcome);
+    expect("did" in verdict).toBe("did" in outcome);
   });
 });
