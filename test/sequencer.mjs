@@ -5,28 +5,22 @@ import { fileURLToPath } from "node:url";
 import Sequencer from "@jest/test-sequencer";
 
 const LONG = [
-  ...[
-    "backend/drive/drive",
-    "backend/host/group/groups",
-    "backend/host/host",
-    "cli/backup/killed",
-    "cli/drives/drive-s3",
-  ],
-  ...[
-    "docs/walkthroughs",
-    "drive/engine/crash",
-    "drive/store/crash",
-    "drive/store/s3/object-store",
-    "jail/races/racer",
-  ],
-  ...[
-    "jail/races/compare-and-set",
-    "jail/walk/deep-trees",
-    "journal/faults",
-    "ops/undoing/undo-properties",
-    "ops/watch",
-    "parity/parity",
-  ],
+  "backend/drive/drive",
+  "backend/host/group/groups",
+  "backend/host/host",
+  "cli/backup/killed",
+  "cli/drives/drive-s3",
+  "docs/walkthroughs",
+  "drive/engine/crash",
+  "drive/store/crash",
+  "drive/store/s3/object-store",
+  "jail/races/races",
+  "jail/races/processes",
+  "jail/walk/deep",
+  "journal/damage",
+  "ops/undoing/undo-properties",
+  "ops/watch",
+  "parity/parity",
 ].map((name) => fileURLToPath(new URL(`${name}.test.ts`, import.meta.url)));
 
 for (const path of LONG)

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import {
+import fs, {
   chmodSync,
   chownSync,
   existsSync,
@@ -14,12 +14,22 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { isPending, runIo } from "../../../src/core/io.js";
+import { ProcHandles, release } from "../../../src/jail/handles.js";
+import { purge } from "../../../src/jail/staging/purge.js";
+import { Sys } from "../../../src/jail/sys.js";
+import { MAX_HELD } from "../../../src/jail/walk/descent.js";
 import { ownIdentity, type ProcessIdentity } from "../../../src/process/identity.js";
 import { needs } from "../../needs.js";
-import { type Arena, INSIDE, inArena, staged } from "../arena.js";
-import { ENGINES, type Files, outcomeOf, ROOT, withFiles } from "../files.js";
+import { type Arena, expectClosedSoon, INSIDE, inArena, openDescriptors, staged } from "../arena.js";
+import { ENGINES, type Files, openFiles, outcomeOf, ROOT, withFiles } from "../files.js";
 import { isRoot, NOBODY, withChild } from "../start-child.js";
+import { killWhileWriting } from "./killing.js";
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 const asRoot = needs(isRoot, "only root can hand a process other rights");
 const STAGING = ".venue-files";
@@ -399,3 +409,113 @@ function watchModes(
     },
   };
 }
+
+test("a process that is killed while it writes leaves every file whole, and nothing else", async () => {
+  await killWhileWriting({ rounds: 6, maxDelayMs: 150 });
+  expect.hasAssertions();
+});
+
+test("nor does one that takes replaced files for the next content", async () => {
+  // After so many writes the native calls are there.
+  await killWhileWriting({ rounds: 6, maxDelayMs: 150, bytes: 100_000, least: 400 });
+  expect.hasAssertions();
+});
+
+/** Deletes a directory that the system will not let go of for so many attempts. @returns how often it was asked */
+async function deleteBusy(files: Files, attempts: number): Promise<() => number> {
+  const { rmdirSync } = fs;
+  let asked = 0;
+  jest.spyOn(fs, "rmdirSync").mockImplementation((path) => {
+    if (String(path).includes("/fd/") && ++asked <= attempts) {
+      throw Object.assign(new Error("EBUSY"), { code: "EBUSY", syscall: "rmdir" });
+    }
+    rmdirSync(path);
+  });
+  expect(await files.invoke("delete", { path: "dir", recursive: true })).toMatchObject({ deleted: true });
+  return () => asked;
+}
+
+const gone = async (root: string): Promise<void> => {
+  while ((staged(root) ?? []).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+};
+
+test("entries that could not be purged from staging are purged later, while the root is open", () =>
+  inArena(async ({ root }) => {
+    const files = await openFiles(root);
+    const before = openDescriptors();
+    const asked = await deleteBusy(files, 10);
+    expect(staged(root)?.length).toBeGreaterThan(0);
+    expect(fs.existsSync(join(root, "dir"))).toBe(false);
+    await gone(root);
+    expect(asked()).toBeGreaterThan(10);
+    await expectClosedSoon(before);
+    await files.close();
+    expect(staged(root)).toBeUndefined();
+  }));
+
+test("closing a root does not wait for the next attempt", () =>
+  inArena(async ({ root }) => {
+    const files = await openFiles(root);
+    await deleteBusy(files, 6);
+    expect(staged(root)?.length).toBeGreaterThan(0);
+    await files.close();
+    expect(staged(root)).toBeUndefined();
+  }));
+
+const LEVELS = 300;
+
+test("a deep tree whose directories cannot be moved up is emptied in place with a few handles", () =>
+  inArena(async ({ root }) => {
+    const levels = Array.from({ length: LEVELS }, (_, level) => join(root, ...Array(level + 1).fill("d")));
+    for (const level of levels) {
+      mkdirSync(join(level, "side"), { recursive: true });
+      writeFileSync(join(level, "side", "file"), "x");
+    }
+    const sys = new Sys(false);
+    // As overlayfs answers for a directory of a lower layer.
+    const rename = jest.spyOn(sys, "rename").mockImplementation(() => {
+      throw Object.assign(new Error("EXDEV"), { code: "EXDEV", syscall: "rename" });
+    });
+    const handles = new ProcHandles(sys);
+    const directory = handles.openRoot(root);
+    const before = openDescriptors().length;
+    let most = before;
+    const progress = (): void => {
+      most = Math.max(most, openDescriptors().length);
+    };
+    try {
+      const place = { directory, freeName: () => "free" };
+      expect(await runIo(purge({ handles, sys, progress }, place, "d"))).toEqual([]);
+      expect(openDescriptors().length).toBe(before);
+    } finally {
+      release(directory);
+    }
+    expect(rename).toHaveBeenCalled();
+    expect(existsSync(join(root, "d"))).toBe(false);
+    // Besides: the directory that is purged, and one just entered.
+    expect(most - before).toBeLessThanOrEqual(MAX_HELD + 2);
+    expect(most - before).toBeGreaterThan(0);
+  }));
+
+test("the file system may take its time to free a file: other calls are served meanwhile", () =>
+  inArena(async ({ root, outside }) => {
+    const stage = join(root, "stage");
+    mkdirSync(stage);
+    writeFileSync(join(stage, "file"), "x");
+    symlinkSync(outside, join(stage, "link"));
+    const outsideBefore = readdirSync(outside);
+    const sys = new Sys(false);
+    const handles = new ProcHandles(sys);
+    const directory = handles.openRoot(stage);
+    try {
+      for (const name of ["file", "link", "missing"]) {
+        const work = runIo(purge({ handles, sys }, { directory, freeName: () => "free" }, name));
+        expect(isPending(work)).toBe(true);
+        expect(await work).toEqual([]);
+      }
+    } finally {
+      release(directory);
+    }
+    expect(readdirSync(stage)).toEqual([]);
+    expect(readdirSync(outside)).toEqual(outsideBefore);
+  }));

@@ -133,12 +133,14 @@ describe("errors behind a commit", () => {
     for (const name of SYNC) breakCall(fs as unknown as Calls, name, fail);
     for (const name of Object.keys(pool))
       if (name !== "close") breakCall(pool as unknown as Calls, name, (error) => Promise.reject(error));
-    const limit = Error.stackTraceLimit;
+    const { stackTraceLimit, prepareStackTrace } = Error;
     Error.stackTraceLimit = 25;
+    // Names of files alone: Jest looks up each frame in a source map.
+    Error.prepareStackTrace = (_error, frames) => frames.map((frame) => frame.getFileName()).join("\n");
     try {
       await work();
     } finally {
-      Error.stackTraceLimit = limit;
+      Object.assign(Error, { stackTraceLimit, prepareStackTrace });
       for (const one of restore) one();
     }
     return { at, isFlush };

@@ -1,16 +1,38 @@
 /** @jest-environment ./test/platforms/macos/environment.mjs */
-// Names that macOS takes for one: in another case, or composed otherwise.
+// Names that macOS takes for one: spelt in another case, or composed otherwise.
 import "./as-macos.js";
-import fs, { existsSync, lstatSync, readFileSync, readlinkSync, renameSync, symlinkSync } from "node:fs";
+import fs, {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { assembleAdapter, type HostedFileAdapter } from "../../../src/adapter/adapter.js";
+import { parseFileConfig } from "../../../src/config/load.js";
+import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
+import { silentLog } from "../../../src/core/ports/log.js";
 import { useGround } from "../../ops/ground.js";
+import { bob, delegation, venue } from "../../ucan/tokens.js";
+
+const STORED = "Dossi\u00e9s";
 
 const NFC = "Caf\u00e9.md";
 const NFD = "Cafe\u0301.md";
-const SPELLINGS = [NFC, NFD, NFC.toUpperCase(), NFD.toLowerCase()];
 
 describe("a file that is stored composed otherwise,", () => {
+  const SPELLINGS = [NFC, NFD, NFC.toUpperCase(), NFD.toLowerCase()];
+
   const ground = useGround({ journal: true });
   const { run, fail } = ground;
 
@@ -229,5 +251,244 @@ describe("patterns of the operator", () => {
     for (const name of ["delete", "mkdir"]) expect(await fail(name, { path })).toMatchObject(refused);
     expect(await fail("edit", { path, oldText: "x", newText: "y" })).toMatchObject(refused);
     expect(await fail("move", { path: "Locked/a", to: path.toUpperCase() })).toMatchObject(refused);
+  });
+});
+
+// What was, asked for by another spelling than it is stored or was stored by.
+describe("changes of a file", () => {
+  const STORED = "Docs/Cafe\u0301.md";
+  const SPELLINGS = [STORED, "Docs/Caf\u00e9.md", "DOCS/CAF\u00c9.MD", "docs/cafe\u0301.md"];
+
+  const ground = useGround({ journal: true });
+  const { run, fail } = ground;
+  const opsAt = async (path: string) => (await run("history", { path })).entries.map(({ op }) => op);
+  async function change(): Promise<string> {
+    await run("write", { path: STORED, content: "one", parents: true });
+    await run("write", { path: "other.md", content: "other" });
+    await run("write", { path: STORED, content: "two" });
+    return (await run("history", { path: STORED })).entries[0]?.id ?? "";
+  }
+
+  test.each(SPELLINGS)("are found by %j, while it is there and once it is gone", async (path) => {
+    await change();
+    const [folder = ""] = path.split("/");
+    for (const at of [path, folder]) expect((await opsAt(at)).slice(0, 2)).toEqual(["write", "write"]);
+    const { entries } = await run("history", { path, limit: 1 });
+    expect(entries).toMatchObject([{ path: STORED, undoable: true }]);
+    await run("delete", { path: STORED });
+    for (const at of [path, folder]) expect((await opsAt(at))[0]).toBe("delete");
+    await run("delete", { path: "docs" });
+    for (const at of [path, folder]) expect((await run("trash", { path: at })).entries.length).toBeGreaterThan(0);
+    expect((await opsAt(path))[0]).toBe("delete");
+    expect((await run("history", { path: `${path}x` })).entries).toEqual([]);
+    expect((await run("trash", { path: `${path}x` })).entries).toEqual([]);
+  });
+
+  test("behind a new spelling of it and of its folder are found by every spelling", async () => {
+    await change();
+    await run("move", { path: STORED, to: "Docs/CAF\u00c9.md" });
+    await run("move", { path: "Docs", to: "DOCS" });
+    await run("append", { path: STORED, content: "!" });
+    for (const path of SPELLINGS) expect((await opsAt(path)).slice(0, 4)).toEqual(["append", "move", "write", "write"]);
+  });
+
+  test.each(SPELLINGS)("are read and restored by %j", async (path) => {
+    const id = await change();
+    expect(await run("read", { path, version: `${id}:before` })).toMatchObject({ content: "one" });
+    await run("delete", { path: STORED });
+    expect(await run("read", { path, version: `${id}:after` })).toMatchObject({ content: "two" });
+    await run("restore", { path, to: `${id}:before` });
+    const { hash } = await run("hash", { path });
+    expect(ground.get(path).toString()).toBe("one");
+    await run("write", { path, content: "three" });
+    await run("restore", { path, to: hash });
+    expect(ground.get(path).toString()).toBe("one");
+    expect(await fail("read", { path: "other.md", version: `${id}:before` })).toMatchObject({ code: "INVALID_INPUT" });
+  });
+
+  test("by the spelling that a move has replaced are its source", async () => {
+    await run("write", { path: "a.txt", content: "one" });
+    await run("move", { path: "a.txt", to: "A.txt" });
+    const [move] = (await run("history", { path: "a.txt" })).entries;
+    expect(move).toMatchObject({ op: "move", path: "A.txt", from: "a.txt" });
+    expect(await run("read", { path: "A.TXT", version: `${move?.id}:after` })).toMatchObject({ content: "one" });
+  });
+
+  test.each(SPELLINGS)("are purged by %j", async (path) => {
+    const id = await change();
+    expect((await run("purge", { path })).purged).toBeGreaterThan(0);
+    expect(await fail("read", { path, version: `${id}:before` })).toMatchObject({ code: "NOT_FOUND" });
+    expect((await run("history", { path: "other.md" })).entries[0]).toMatchObject({ undoable: true });
+  });
+
+  test("are shown, read and purged by the rights at the stored name alone", async () => {
+    const id = await change();
+    const only = (path: string, can: "crud/read" | "crud/delete"): SurfaceContext => ({
+      caps: [
+        { with: `file://r/${path}`, can },
+        { with: `file://r/${path}`, can: "crud/read" },
+      ],
+    });
+    // Tests before this one have left changes in a folder that was stored as DOCS.
+    const ofStored = (entries: readonly { readonly path: string }[]) =>
+      entries.filter(({ path }) => path.startsWith("Docs"));
+    for (const can of ["crud/read", "crud/delete"] as const) {
+      const { entries } = await run("history", { path: "DOCS" }, only("DOCS/", can));
+      expect(ofStored(entries)).toEqual([]);
+      expect(ofStored((await run("trash", { path: "DOCS" }, only("DOCS/", can))).entries)).toEqual([]);
+      const version = `${id}:before`;
+      const read = await fail("read", { path: "DOCS/CAF\u00c9.md", version }, only("DOCS/", can));
+      expect(read).toMatchObject({ code: "CAPABILITY_DENIED" });
+    }
+    await run("purge", { path: "DOCS" }, only("DOCS/", "crud/delete"));
+    expect(await run("read", { path: STORED, version: `${id}:before` })).toMatchObject({ content: "one" });
+  });
+
+  test("name where a copy came from as that is stored, behind a link too", async () => {
+    await run("write", { path: STORED, content: "one", parents: true });
+    symlinkSync("DOCS", join(ground.dir, "link"));
+    for (const [at, to] of [
+      ["DOCS/CAF\u00c9.md", "a.md"],
+      ["LINK/caf\u00e9.md", "b.md"],
+    ] as const) {
+      await run("copy", { path: at, to });
+      const [entry] = (await run("history", { path: to })).entries;
+      expect(entry).toMatchObject({ op: "copy", from: STORED });
+    }
+    await run("copy", { path: "docs", to: "folder", recursive: true });
+    expect((await run("history", { path: "folder" })).entries[0]).toMatchObject({ op: "copy", from: "Docs" });
+  });
+});
+
+// Rights by one spelling of a folder that is stored in another.
+const grantOn = (folder: string) => ({ with: `file://r/${folder}/`, can: "crud" });
+const proofOf = (folder: string): string =>
+  delegation({ by: venue, claims: { att: [grantOn(folder)], exp: Math.floor(Date.now() / 1000) + 3600 } });
+const WAYS: readonly [string, (folder: string) => SurfaceContext][] = [
+  ["a caps list", (folder) => ({ caps: [grantOn(folder)] })],
+  ["the caps list of a call", (folder) => ({ callCaps: [grantOn(folder)] })],
+  ["a UCAN", (folder) => ({ callerDID: bob.did, ucans: [proofOf(folder)] })],
+];
+const OTHERS = ["dossi\u00e9s", "DOSSI\u00c9S", "Dossie\u0301s"];
+
+describe.each(WAYS)("by %s", (_way, held) => {
+  const ground = useGround({ operator: venue.did });
+  const { run, fail } = ground;
+
+  beforeEach(() => {
+    ground.put(`${STORED}/file`, "content");
+    ground.put("free.txt", "free");
+  });
+
+  test("on the stored name, a path of that name is served", async () => {
+    expect(await run("read", { path: `${STORED}/file` }, held(STORED))).toMatchObject({ content: "content" });
+    await run("write", { path: `${STORED}/FILE`, content: "new" }, held(STORED));
+    expect(ground.get(`${STORED}/file`).toString()).toBe("new");
+  });
+
+  test.each(OTHERS)("on the stored name, %j is not covered", async (folder) => {
+    for (const path of [`${folder}/file`, `${folder}/none`])
+      expect(await fail("read", { path }, held(STORED))).toMatchObject({ code: "CAPABILITY_DENIED" });
+  });
+
+  test.each(OTHERS)("on %j nothing of the stored one is shown or changed", async (folder) => {
+    const denied = { code: "CAPABILITY_DENIED" };
+    const may = held(folder);
+    for (const path of [`${folder}/file`, `${folder}/none`]) {
+      for (const name of ["read", "stat", "delete", "mkdir", "list"])
+        expect([name, await fail(name, { path }, may)]).toMatchObject([name, denied]);
+      for (const name of ["write", "append"])
+        expect([name, await fail(name, { path, content: "x", parents: true }, may)]).toMatchObject([name, denied]);
+    }
+    for (const name of ["list", "tree"]) expect(await fail(name, { path: folder }, may)).toMatchObject(denied);
+    expect(await fail("grep", { path: folder, pattern: "content" }, may)).toMatchObject(denied);
+    expect(await fail("edit", { path: `${folder}/file`, oldText: "content", newText: "x" }, may)).toMatchObject(denied);
+    expect(await fail("write", { path: `${folder}/new/deep`, content: "x", parents: true }, may)).toMatchObject(denied);
+    const add = `*** Begin Patch\n*** Add File: ${folder}/new\n+x\n*** End Patch\n`;
+    expect(await fail("patch", { patch: add }, may)).toMatchObject(denied);
+    expect(await fail("move", { path: `${folder}/file`, to: `${folder}/moved` }, may)).toMatchObject(denied);
+    expect(await fail("copy", { path: `${folder}/file`, to: `${folder}/copy` }, may)).toMatchObject(denied);
+    const { matches = [] } = await run("grep", { pattern: "content" }, may).catch(() => ({ matches: [] }));
+    expect(matches).toEqual([]);
+    expect(readdirSync(`${ground.dir}/${STORED}`)).toEqual(["file"]);
+    expect(ground.get(`${STORED}/file`).toString()).toBe("content");
+  });
+});
+
+// One folder as two roots in two spellings, and what a watch of another spelling tells.
+describe("roots", () => {
+  let base = "";
+  let adapter: HostedFileAdapter;
+  const call = (operation: string, input: object) =>
+    adapter.invoke(`file:${operation}`, input) as Promise<Readonly<Record<string, unknown>>>;
+
+  beforeAll(async () => {
+    base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-spelt-")));
+    mkdirSync(join(base, STORED));
+    const roots = { one: join(base, STORED), two: join(base, "DOSSIE\u0301S"), three: join(base, "dossi\u00e9s", ".") };
+    const state = join(base, "state");
+    mkdirSync(state);
+    adapter = await assembleAdapter(parseFileConfig({ roots }, { baseDir: base }), {
+      discloseHostPaths: true,
+      journals: { openState: () => state, lookAtState: () => state, byDefault: true, log: silentLog },
+      capabilities: {},
+    });
+  });
+  afterAll(async () => {
+    await adapter.close();
+    rmSync(base, { recursive: true, force: true });
+  });
+
+  describe("one folder in several spellings", () => {
+    test("is told to the operator", () => {
+      for (const pair of ["'one' and 'two'", "'one' and 'three'", "'two' and 'three'"])
+        expect(adapter.warnings.join("\n")).toContain(`Roots ${pair} are the same directory`);
+    });
+
+    test("has one journal: what one root has changed, the others show and undo", async () => {
+      await call("write", { root: "one", path: "a.txt", content: "1" });
+      await call("write", { root: "two", path: "A.TXT", content: "2" });
+      for (const root of ["one", "two", "three"]) {
+        const { entries } = await call("history", { root, path: "a.TXT" });
+        expect(entries).toMatchObject([{ path: "a.txt" }, { path: "a.txt" }]);
+      }
+      expect(readdirSync(join(base, "state/journal"))).toHaveLength(1);
+      await call("undo", { root: "three", last: 1 });
+      expect(await call("read", { root: "one", path: "a.txt" })).toMatchObject({ content: "1" });
+    });
+
+    test("has one queue: changes of one file by different roots wait for each other", async () => {
+      await call("write", { root: "one", path: "log", content: "" });
+      const names = ["one", "two", "three"];
+      const all = Array.from({ length: 30 }, (_, at) =>
+        call("append", { root: names[at % 3], path: at % 2 ? "log" : "LOG", content: `${at}\n` }),
+      );
+      await Promise.all(all);
+      const { content } = await call("read", { root: "two", path: "log" });
+      const lines = String(content).trim().split("\n").map(Number);
+      expect(lines.sort((a, b) => a - b)).toEqual(all.map((_, at) => at));
+    });
+  });
+
+  describe("a watch", () => {
+    test.each([
+      ["Folder1", "Folder1"],
+      ["Folder2", "FOLDER2"],
+      ["Cle\u0301s", "CL\u00c9S"],
+    ])("of %j by %j tells of changes by their stored names", async (stored, path) => {
+      mkdirSync(join(base, STORED, stored));
+      const expected = [`${stored}/Cafe\u0301.md`, `${stored}/other.md`];
+      const { cursor } = await call("watch", { root: "one", path });
+      await call("write", { root: "two", path: `${path.toLowerCase()}/Cafe\u0301.md`, content: "one" });
+      await call("write", { root: "one", path: `${path.toLowerCase()}/Cafe\u0301.md`, content: "two" });
+      writeFileSync(join(base, STORED, path, "other.md"), "external");
+      const seen = new Set<string>();
+      for (let next = cursor, at = 0; !expected.every((one) => seen.has(one)) && at < 20; at++) {
+        const answer = await call("watch", { root: "one", path, cursor: next, waitMs: 5000 });
+        next = answer["cursor"];
+        for (const event of answer["events"] as { path: string }[]) seen.add(event.path);
+      }
+      expect([...seen].filter((one) => one !== stored).sort()).toEqual(expected);
+    });
   });
 });

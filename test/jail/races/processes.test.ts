@@ -1,8 +1,31 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { stagedIn } from "../../staged.js";
 import { INSIDE, inArena, staged } from "../arena.js";
-import { ENGINES, outcomeOf, withFiles } from "../files.js";
+import { ENGINES, outcomeOf, ROOT, withFiles } from "../files.js";
+import { startChild, withChild } from "../start-child.js";
+import { contend } from "./contending.js";
+
+describe("writers that count by compare and set lose no update, and each version has one winner", () => {
+  test.each([
+    { processes: 1, writers: 4, wins: 200 },
+    { processes: 2, writers: 2, wins: 150 },
+    { processes: 3, writers: 1, wins: 100 },
+  ])("$processes processes with $writers writers, who win $wins times each", async (contest) => {
+    expect((await contend(contest)).won).toBe(contest.processes * contest.writers * contest.wins);
+  });
+});
 
 describe.each(ENGINES)("while the content of an append is on its way, by %s", (engine) => {
   /** Appends to file.txt, and has `meanwhile` done between the walk and the append. */
@@ -159,3 +182,68 @@ describe.each(ENGINES)("calls at the same time, by %s", (engine) => {
     });
   });
 });
+
+let root: string;
+
+const config = () => ({ roots: { [ROOT]: { path: root, durability: "none" as const } } });
+
+describe("two processes on one root", () => {
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), "venue-two-"));
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  test("do not lose each other's appends", async () => {
+    await withChild({ config: config() }, (one) =>
+      withChild({ config: config() }, async (two) => {
+        const lines = Array.from({ length: 100 }, (_, index) => index);
+        const calls = lines.flatMap((line) =>
+          [one, two].map((child, who) => child.invoke("append", { path: "log.txt", content: `${who}-${line}\n` })),
+        );
+        for (const { code } of await Promise.all(calls)) expect(code).toBe("ok");
+      }),
+    );
+    const found = readFileSync(join(root, "log.txt"), "utf8").trimEnd().split("\n");
+    expect(found.sort()).toEqual(
+      [0, 1].flatMap((who) => Array.from({ length: 100 }, (_, line) => `${who}-${line}`)).sort(),
+    );
+  });
+
+  test("never show mixed content", async () => {
+    const bodies = ["x", "y"].map((letter) => letter.repeat(200_000));
+    await withChild({ config: config() }, (one) =>
+      withChild({ config: config() }, async (two) => {
+        const writes = Array.from({ length: 20 }, () =>
+          [one, two].map((child, who) => child.invoke("write", { path: "same.txt", content: bodies[who] })),
+        ).flat();
+        const reads = Array.from({ length: 40 }, () => one.invoke("read", { path: "same.txt" }));
+        for (const { code } of await Promise.all(writes)) expect(code).toBe("ok");
+        for (const { code, output } of await Promise.all(reads)) {
+          if (code === "ok") expect(bodies.includes(String(output?.["content"]))).toBe(true);
+          else expect(code).toBe("NOT_FOUND");
+        }
+      }),
+    );
+    expect(readdirSync(root)).toEqual(["same.txt"]);
+  });
+
+  test("leave each other's staged files alone at a start, which removes those of dead processes", async () => {
+    const living = await startChild({ config: config() });
+    try {
+      // The directory exists from the first write on; a file in it with a living process's name is not to be touched.
+      await living.invoke("write", { path: "a.txt", content: "a" });
+      const staging = join(root, ".venue-files");
+      const own = (pid: number) => `${bootId()}-${namespaceId()}-${pid}-0-${"0".repeat(16)}`;
+      writeFileSync(join(staging, own(living.pid)), "living");
+      writeFileSync(join(staging, own(2 ** 22 + 1)), "dead");
+      await withChild({ config: config() }, async () => {});
+      expect(stagedIn(dirname(staging))).toEqual([own(living.pid)]);
+    } finally {
+      await living.kill();
+    }
+  });
+});
+
+const bootId = () => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").slice(0, 8);
+
+const namespaceId = () => /\[(\d+)\]/.exec(readlinkSync("/proc/self/ns/pid"))?.[1] ?? "0";
