@@ -7,13 +7,16 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { Operation, PathCall } from "../../core/ports/operation.js";
 import { placeTree } from "../copying/copy-tree.js";
 import { refuseTwinFolders } from "../searching/alike.js";
-import { ExtractPlan, type PlannedEntry } from "./plan.js";
+import { type ExtractPlan, type PlannedEntry, planOf } from "./plan.js";
 import { type ArchiveInput, checkOneArchive, sourceOf } from "./source.js";
 
 const MAX_LISTED = 5_000;
 /** Models pay for each. */
 const MAX_LISTED_MODEL = 50;
 const PIECE_BYTES = 262_144;
+/** A change takes some 8 KB of memory until its group is made: of groups with more changes there is one at a time. */
+const MANY = 5_000;
+const LARGE = "archive:extract";
 
 interface ExtractInput extends ArchiveInput {
   readonly destRoot: string;
@@ -48,7 +51,7 @@ export const extract: Operation<ExtractInput, ExtractOutput> = {
     const to = call.at({ root: destRoot, path: destPath, abilities: ["crud/write"], changes: true });
     await refuseTwinFolders(to);
     return source.use(async (archive) => {
-      const plan = new ExtractPlan(archive, source.place, to);
+      const plan = await planOf(archive, source.place, to);
       call.scope.extend(plan.extraMs);
       const found = await to.root.backend.stat(to.path, to.access);
       if (found !== undefined && found.type !== "directory") throw existsNotDirectory(to.access.place);
@@ -56,7 +59,11 @@ export const extract: Operation<ExtractInput, ExtractOutput> = {
       if (found === undefined) {
         const options = { parents: true, overwrite: false, keepsTimes: true };
         await placeTree(to, plan.tree(), options);
-      } else await replaceAll(plan, archive, { to, overwrite });
+      } else {
+        const replace = () => replaceAll(plan, archive, { to, overwrite });
+        const { scope, turns } = call;
+        await (plan.entries.length > MANY ? scope.race(turns.run(LARGE, replace, scope.signal)) : replace());
+      }
       return answer(plan, to, {
         isNew: found === undefined,
         most: call.budget === undefined ? MAX_LISTED : MAX_LISTED_MODEL,
@@ -77,6 +84,7 @@ async function replaceAll(
   for (const planned of entries) {
     const { below, isFile, isEmpty } = planned;
     if (!isFile && !isEmpty) continue;
+    await to.scope.pause();
     const path = [...to.path.segments, ...below].join("/");
     const request = { root: to.root.name, path, abilities: ["crud/write"], changes: true } as const;
     const one = to.at({ ...request, isExact: true, isInside: true });
@@ -98,11 +106,15 @@ function writeOf(
   if (entry === undefined) throw new TypeError("A file of an archive has an entry");
   const executable = (mode & 0o100) !== 0;
   return {
-    ...{ kind: "write", at },
+    kind: "write",
+    at,
     body: { load: () => piecesOf(archive.open(entry)), length: entry.size },
     options: {
-      ...{ parents: true, modified: entry.modified, newMode: mode, executable },
-      ...(overwrite ? {} : { expected: "nothing" as const }),
+      parents: true,
+      modified: entry.modified,
+      newMode: mode,
+      executable,
+      expected: overwrite ? undefined : "nothing",
     },
   };
 }

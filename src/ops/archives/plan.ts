@@ -3,6 +3,8 @@
 import type { ArchiveEntry, ArchiveNode, OpenArchive } from "../../core/call/archive.js";
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, type Place, at as placeAt } from "../../core/errors/texts.js";
+import { type Awaitable, after, type Io, runIo } from "../../core/io.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import { foldName, isReachableName, isReservedName, parsePath } from "../../path/grammar.js";
@@ -21,7 +23,7 @@ export interface PlannedEntry {
   /** Absent: a directory that the archive does not list. */
   readonly entry: ArchiveEntry | undefined;
   readonly isFile: boolean;
-  /** A directory with nothing in it. */
+  /** A directory in which nothing is planned. */
   readonly isEmpty: boolean;
   readonly mode: number;
 }
@@ -29,6 +31,13 @@ export interface PlannedEntry {
 interface Hidden {
   readonly symlinks?: number;
   readonly special?: number;
+}
+
+/** @param place of the archive @throws PATH_ESCAPES_ROOT, BAD_FORMAT, TOO_LARGE */
+export async function planOf(archive: OpenArchive, place: Place, to: PathCall): Promise<ExtractPlan> {
+  const plan = new ExtractPlan(archive, place, to);
+  await runIo(plan.look());
+  return plan;
 }
 
 export class ExtractPlan {
@@ -41,19 +50,19 @@ export class ExtractPlan {
   readonly #left = { symlinks: 0, special: 0 };
   readonly #folded = new Set<string>();
 
-  /**
-   * @param place of the archive
-   * @throws PATH_ESCAPES_ROOT, BAD_FORMAT, TOO_LARGE
-   */
   constructor(archive: OpenArchive, place: Place, to: PathCall) {
     this.#archive = archive;
     this.#place = place;
     this.#to = to;
     this.#tally = new Tally(place);
-    const { firstLeftOut, duplicate } = archive.contents;
+  }
+
+  /** Looks through the directory. */
+  *look(): Io<void> {
+    const { firstLeftOut, duplicate } = this.#archive.contents;
     if (firstLeftOut !== undefined) throw this.#escapes(firstLeftOut);
     if (duplicate !== undefined) throw this.#twice(duplicate);
-    this.#add(archive.contents.find([])?.children ?? new Map(), []);
+    yield* this.#add(this.#archive.contents.find([])?.children ?? new Map(), []);
   }
 
   get files(): readonly PlannedEntry[] {
@@ -89,7 +98,7 @@ export class ExtractPlan {
         const { below, entry, isFile, mode } = planned;
         const found: SourceEntry = {
           ...{ type: isFile ? "file" : "directory", below, mode },
-          open: isFile && entry !== undefined ? () => archive.open(entry) : open,
+          open: isFile && entry !== undefined ? () => opened(archive, entry) : open,
         };
         return entry === undefined ? found : { ...found, modified: entry.modified };
       },
@@ -99,8 +108,9 @@ export class ExtractPlan {
     };
   }
 
-  #add(children: ReadonlyMap<string, ArchiveNode>, above: readonly string[]): void {
+  *#add(children: ReadonlyMap<string, ArchiveNode>, above: readonly string[]): Io<void> {
     for (const { name, entry, children: inside } of children.values()) {
+      yield* this.#to.scope.breathe();
       const below = [...above, name];
       this.#check(below, entry);
       if (inside === undefined && entry?.type !== "file") {
@@ -110,8 +120,11 @@ export class ExtractPlan {
       this.#tally.add(entry?.size ?? 0);
       const isFile = inside === undefined;
       const mode = isFile && ((entry?.mode ?? 0) & OWNER_MAY_RUN) === 0 ? PLAIN : EXECUTABLE;
-      this.entries.push({ below, entry, isFile, isEmpty: inside?.size === 0, mode });
-      if (inside !== undefined) this.#add(inside, below);
+      const planned = { below, entry, isFile, isEmpty: false, mode };
+      const count = this.entries.push(planned);
+      if (inside === undefined) continue;
+      yield* this.#add(inside, below);
+      planned.isEmpty = this.entries.length === count;
     }
   }
 
@@ -147,6 +160,12 @@ export class ExtractPlan {
     const data = { ...placeAt(this.#place), reason };
     return adapterError("BAD_FORMAT", `Cannot extract: ${told}. Nothing was written`, data);
   }
+}
+
+/** A content of no bytes is checked here, since nobody reads it. */
+function opened(archive: OpenArchive, entry: ArchiveEntry): Awaitable<OpenFile> {
+  const file = archive.open(entry);
+  return entry.size > 0 ? file : after(file.read(0, 1), () => file);
 }
 
 const MAX_SHOWN = 200;

@@ -280,6 +280,25 @@ describe("archive:extract, looking first", () => {
       expect(ground.staged()).toEqual([]);
     });
 
+    test("refuses content where none is declared", async () => {
+      const bytes = await zipOf([{ name: "a", content: "more than nothing" }]);
+      bytes.writeUInt32LE(0, bytes.indexOf("PK\u0001\u0002") + 24);
+      ground.put("x.zip", bytes);
+      ground.mkdir("there");
+      expect(await fail({ root: "r", path: "x.zip", destPath })).toMatchObject({ code: "BAD_FORMAT" });
+      expect(tree()).toEqual(["there/", "x.zip"]);
+    });
+
+    test("makes directories in which only links are", async () => {
+      await putZip("x.zip", [
+        { name: "d/e/link", content: "x", mode: 0o120_777 },
+        { name: "a", content: "" },
+      ]);
+      ground.mkdir("there");
+      expect(await extract({ root: "r", path: "x.zip", destPath })).toMatchObject({ hidden: { symlinks: 1 } });
+      expect(tree(destPath)).toEqual(["a", "d/", "d/e/"].map((path) => `${destPath}/${path}`));
+    });
+
     test("refuses sizes that say more than may be unpacked", async () => {
       const bytes = await zipOf(Array.from({ length: 3 }, (_, index) => ({ name: `f${index}`, content: "xx" })));
       for (let found = bytes.indexOf("PK\u0001\u0002"); found >= 0; found = bytes.indexOf("PK\u0001\u0002", found + 4))
@@ -373,3 +392,22 @@ test("a tar packed by gzip is unpacked in its own order", async () => {
   expect(readFileSync(at("out/a/2"), "utf8")).toBe("two");
   expect(statSync(at("out/a/2")).mode & 0o777).toBe(0o755);
 });
+
+test("large archives are unpacked over what is there one after the other, and others run meanwhile", async () => {
+  const many = Array.from({ length: 5100 }, (_, index) => ({ name: `${index % 50}/${index}`, content: "" }));
+  ground.put("x.zip", await zipOf(many));
+  ground.put("y.zip", await zipOf([{ name: "a", content: "a" }]));
+  for (const name of ["one", "two", "three"]) ground.mkdir(name);
+  /** Names in the place of the other, when one has ended. */
+  const ended: number[] = [];
+  const large = async (destPath: string, other: string) => {
+    const answer = await extract({ root: "r", path: "x.zip", destPath });
+    ended.push(ground.names(other).length);
+    return answer;
+  };
+  const all = Promise.all([large("one", "two"), large("two", "one")]);
+  expect(await extract({ root: "r", path: "y.zip", destPath: "three" })).toMatchObject({ extracted: 1 });
+  expect(ended).toEqual([]);
+  expect(await all).toMatchObject([{ extracted: 5100 }, { extracted: 5100, files: { length: 5000 }, truncated: true }]);
+  expect(ended).toEqual([0, 50]);
+}, 120_000);

@@ -167,6 +167,7 @@ class Group {
     let batch: Batch | undefined;
     let jail: Jail | undefined;
     for (const step of this.#steps) {
+      yield* this.#access.scope.breathe();
       for (const end of step.ends) {
         jail = yield* withStepErrors(step, end.open(this.#enter, jail));
         requests.push(end.keys);
@@ -196,6 +197,7 @@ class Group {
     let current: readonly Step[] = [];
     try {
       for (const batch of batches) {
+        yield* this.#access.scope.breathe();
         current.forEach(closeEnds);
         current = batch;
         yield* this.#makeBatch(intent, { jail, batch, guard });
