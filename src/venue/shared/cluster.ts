@@ -5,6 +5,7 @@ import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Caller } from "../../core/call/caller.js";
 import type { JobRecord } from "../../core/ports/job.js";
+import type { Log } from "../../core/ports/log.js";
 import { type ForwardOutcome, PeerRequests } from "../../surfaces/http/passing/peers.js";
 import type { KeptJob } from "../jobs/keeper.js";
 import type { Register } from "../telemetry/metrics-sources.js";
@@ -15,6 +16,7 @@ import type { PostgresShared } from "./postgres.js";
 
 export interface ClusterOptions {
   readonly shared: PostgresShared;
+  readonly log: Log;
   readonly config: Pick<VenueConfig, "shared" | "jobs"> & Parameters<typeof isLoopbackListener>[0];
   stillHolds(caller: Caller): boolean;
   /** Hears that others hold a job of this instance for lost. */
@@ -34,7 +36,7 @@ export function createCluster(options: ClusterOptions): Cluster {
   const { jobs } = config;
   // As for the jobs of this instance.
   const listsAnonymous = isLoopbackListener(config);
-  const rows = new JobRows({ shared, ttlMs: jobs.ttlMs, onLost: options.onLost });
+  const rows = new JobRows({ shared, log: options.log, ttlMs: jobs.ttlMs, onLost: options.onLost });
   const forwards: Record<ForwardOutcome, number> = { passed: 0, failed: 0, refused: 0 };
   let isDraining = false;
   const isStale = () => shared.tick.isStale;

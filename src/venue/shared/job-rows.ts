@@ -4,11 +4,13 @@ import { createHmac } from "node:crypto";
 import type { Caller } from "../../core/call/caller.js";
 import { attempt } from "../../core/io.js";
 import type { CallerJobs, JobRecord } from "../../core/ports/job.js";
+import type { Log } from "../../core/ports/log.js";
 import type { Seal, Shared } from "../../core/ports/shared.js";
 import { parseInput, stringifyExact } from "../../schema/exact-json.js";
 import { ownerOf } from "../jobs/jobs.js";
 import type { JobKeeper, KeptJob } from "../jobs/keeper.js";
 import { type KeptContents, LostJob, lostRecord } from "./lost-job.js";
+import { reasonOf } from "./tick.js";
 
 const MAX_ROW_BYTES = 262_144;
 /** Pause between tries to write what could not be written. */
@@ -21,9 +23,9 @@ const LOOK_MS = 1000;
 const STOPPED_MS = 5000;
 
 const INSERT = `INSERT INTO job (id, instance, owners, sealed, ttl, state, expires)
-  VALUES ($1, $2, $3, $4, $5::int * interval '1 ms'`;
+  VALUES ($1, $2, ARRAY(SELECT jsonb_array_elements_text($3::jsonb)), $4, $5::float8 * interval '1 ms'`;
 const BEGIN = `${INSERT}, 'open', NULL) ON CONFLICT (id) DO NOTHING`;
-const END = `${INSERT}, 'ended', now() + $5::int * interval '1 ms') ON CONFLICT (id) DO UPDATE
+const END = `${INSERT}, 'ended', now() + $5::float8 * interval '1 ms') ON CONFLICT (id) DO UPDATE
   SET state = 'ended', sealed = excluded.sealed, updated = now(), expires = excluded.expires WHERE job.state = 'open' RETURNING id`;
 const IS_GONE = `NOT EXISTS
   (SELECT 1 FROM instance i WHERE i.number = job.instance AND NOT i.stopped AND i.beat > now() - interval '10 s')`;
@@ -32,7 +34,9 @@ const IS_KEPT = "(expires IS NULL OR expires > now())";
 const READ = `SELECT state, sealed, (extract(epoch FROM updated) * 1000)::float8 AS updated FROM job
   WHERE id = $1 AND ${IS_KEPT}`;
 const LIST = `SELECT id, (count(*) OVER ())::int AS total FROM job
-  WHERE owners @> ARRAY[$1] AND ${IS_KEPT} AND ${IS_GONE} ORDER BY id DESC LIMIT $2`;
+  WHERE owners @> ARRAY[$1::text] AND ${IS_KEPT} AND ${IS_GONE} ORDER BY id DESC LIMIT $2::int`;
+
+const ARE_LOST = "SELECT id FROM job WHERE state = 'lost' AND id IN (SELECT jsonb_array_elements_text($1::jsonb))";
 
 interface Row {
   readonly state: "open" | "ended" | "lost";
@@ -43,6 +47,7 @@ interface Row {
 
 export interface JobRowsOptions {
   readonly shared: Shared;
+  readonly log: Log;
   /** How long the row of a finished job is kept, in milliseconds. */
   readonly ttlMs: number;
   /** Hears that others hold a job of this instance for lost. */
@@ -128,13 +133,14 @@ export class JobRows implements JobKeeper {
     const before = this.#writes.get(job) ?? Promise.resolve();
     const written = before.then(work).then(
       () => {},
-      () => this.#owe(job.id, work),
+      (error: unknown) => this.#owe(job.id, work, error),
     );
     this.#writes.set(job, written);
     return written;
   }
 
-  #owe(id: string, work: () => Promise<unknown>): void {
+  #owe(id: string, work: () => Promise<unknown>, error: unknown): void {
+    this.#options.log.warn({ reason: reasonOf(error) }, "a job is not kept for other instances yet");
     const [oldest] = this.#owed.keys();
     if (oldest !== undefined && this.#owed.size >= MAX_OWED) this.#owed.delete(oldest);
     this.#owed.set(id, work);
@@ -157,8 +163,7 @@ export class JobRows implements JobKeeper {
   }
 
   async #lookForLost(): Promise<void> {
-    const lost = "SELECT id FROM job WHERE state = 'lost' AND id = ANY($1)";
-    for (const { id } of await this.#shared.query<{ id: string }>(lost, [[...this.#open.keys()]])) {
+    for (const { id } of await this.#shared.query<{ id: string }>(ARE_LOST, [[...this.#open.keys()]])) {
       const job = this.#open.get(id);
       const [row] = job === undefined ? [] : await this.#shared.query<Row>(READ, [id]);
       const contents = row && this.#contentsOf(id, row);

@@ -118,7 +118,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const stillHolds = (caller: Caller) => attempt(() => rejudge(contextOf(caller))) !== undefined;
   const onLost: ClusterOptions["onLost"] = (job, record) => host?.jobs.lose(job, record);
   const cluster =
-    shared && keep((await import("../shared/cluster.js")).createCluster({ shared, config, stillHolds, onLost }));
+    shared && keep((await import("../shared/cluster.js")).createCluster({ shared, log, config, stillHolds, onLost }));
   host = keep(
     createVenueHost({
       ...{ name: config.name, did: access.did, log, logInternal, adapters: [adapter], assets },

@@ -57,6 +57,13 @@ export interface PeersOptions extends ForwardSealOptions, Pick<HttpPeers, "readi
 
 export type ForwardOutcome = "passed" | "failed" | "refused";
 
+/** A request about a job, and how it would be answered here. */
+interface Passed {
+  readonly id: string;
+  readonly body: Buffer;
+  readonly serve: Parameters<HttpPeers["job"]>[2];
+}
+
 export class PeerRequests implements HttpPeers {
   readonly #options: PeersOptions;
   readonly #seal: ForwardSeal;
@@ -105,7 +112,7 @@ export class PeerRequests implements HttpPeers {
     const own = this.#options.number();
     const owner = id.length === ID_CHARS ? Number.parseInt(id.slice(NUMBER_AT, NUMBER_END), 16) : own;
     const peer = this.#options.live().find(({ number }) => number === owner);
-    if (peer !== undefined) return this.#pass(peer, exchange, body);
+    if (peer !== undefined) return this.#pass(peer, exchange, { id, body, serve });
     const jobs = owner === own ? undefined : await this.#options.lostJob(id);
     if (jobs === "alive") throw peerUnreachable();
     // Without a row nobody has it, which the own jobs say.
@@ -159,7 +166,7 @@ export class PeerRequests implements HttpPeers {
     this.#client.close();
   }
 
-  async #pass(peer: Peer, { request, reply, caller }: Exchange, body: Buffer): Promise<FastifyReply> {
+  async #pass(peer: Peer, { request, reply, caller }: Exchange, { id, body, serve }: Passed): Promise<FastifyReply> {
     const { method, url: path = "" } = request.raw;
     const headMs = method === "PUT" ? HEAD_MS + this.#options.cancelMs : HEAD_MS;
     const forward = { method: method ?? "GET", path, body, caller, requestId: request.id, headMs };
@@ -168,7 +175,10 @@ export class PeerRequests implements HttpPeers {
       response = await this.#client.ask(peer, { ...forward, signal: hangUpOf(reply) });
     } catch {
       this.#options.count("failed");
-      throw peerUnreachable();
+      // It may just have stopped, in order; and an end that was written stands wherever it is read.
+      const jobs = method === "GET" || method === "HEAD" ? await this.#options.lostJob(id) : undefined;
+      if (typeof jobs !== "object") throw peerUnreachable();
+      return serve({ body, jobs });
     }
     this.#options.count("passed");
     for (const name of PASSED_HEADERS) {

@@ -1,0 +1,148 @@
+// Instances of one venue as processes of their own, with what they share: an engine, and proxies in front of it.
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { VenueConfigInput } from "../../src/config/types.js";
+import { makeFolder, type Running, run, start } from "../cli/process.js";
+import { BUCKET, CREDENTIALS, REGION, startFakeS3 } from "../drive/store/s3/fake-s3.js";
+import { startProxy, type TcpProxy } from "./proxy.js";
+
+const SEED = "5e".repeat(32);
+export const TOKENS = { alice: "alice-token-of-32-characters-aaaa", bob: "bob-token-of-32-characters-bbbbbb" } as const;
+export type Who = keyof typeof TOKENS;
+
+/** Reads in its temp root, which is enough to wait there. */
+const CAPS = [{ with: "file://tmp/", can: "crud" }];
+
+export interface Instance extends Running {
+  readonly number: number;
+  readonly url: string;
+  /** Id of a job that it has. */
+  readonly known: string;
+  /** Between it and the engine. */
+  readonly toEngine: TcpProxy;
+  /** Between its peers and it. */
+  readonly toPeers: TcpProxy;
+  ask(path: string, init?: RequestInit, who?: Who): Promise<Response>;
+  /** Starts a call that is still running when its id is told. @returns the id */
+  begin(waitMs?: number, who?: Who): Promise<string>;
+  record(
+    id: string,
+    who?: Who,
+  ): Promise<{ readonly status: number; readonly record: Readonly<Record<string, unknown>> }>;
+}
+
+/** Frees itself at once, so two calls may get the same. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+export interface Cluster {
+  /** Starts one more. */
+  start(more?: VenueConfigInput): Promise<Instance>;
+  close(): Promise<void>;
+}
+
+/** Prepares an engine for a venue. @param enginePort of an empty database */
+export async function startCluster(enginePort: number, config: VenueConfigInput = {}): Promise<Cluster> {
+  const s3 = await startFakeS3();
+  const proxies: TcpProxy[] = [];
+  const proxied = async (port: number): Promise<TcpProxy> => {
+    const made = await startProxy(port);
+    proxies.push(made);
+    return made;
+  };
+  const urlOf = (port: number) => `postgres://venue:nothing@127.0.0.1:${port}/postgres`;
+  const fileFor = (port: number, more: VenueConfigInput): string => {
+    const folder = makeFolder();
+    const given = {
+      ...{ port, seed: SEED, stateDir: join(folder, "state"), rateLimit: false },
+      drives: { store: { s3: { bucket: BUCKET, endpoint: s3.endpoint } } },
+      file: { roots: { tmp: { temp: true, perInstance: true } } },
+      auth: {
+        tokens: Object.keys(TOKENS).map((name) => ({ name, token: { env: name.toUpperCase() }, caps: CAPS })),
+      },
+      jobs: { inlineWaitMs: 50 },
+      mcp: { tools: "all" },
+      ...config,
+      ...more,
+    };
+    const file = join(folder, "venue.json5");
+    writeFileSync(file, JSON.stringify(given));
+    return file;
+  };
+  const shared = { postgres: { url: { env: "ENGINE" } }, drainMs: 500 };
+  const keys = { AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId, AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey };
+  const env = { ALICE: TOKENS.alice, BOB: TOKENS.bob, ...keys, AWS_REGION: REGION };
+  const prepared = await run(["cluster", "init", "--config", fileFor(1, { shared })], {
+    env: { ...env, ENGINE: urlOf(enginePort) },
+  });
+  if (prepared.status !== 0) throw new Error(prepared.stderr);
+  return {
+    async start(more = {}) {
+      const port = await freePort();
+      const [toEngine, toPeers] = [await proxied(enginePort), await proxied(port)];
+      const advertise = `http://127.0.0.1:${toPeers.port}`;
+      const file = fileFor(port, { shared: { ...shared, advertise }, ...more });
+      const running = start(["serve", "--config", file], { env: { ...env, ENGINE: urlOf(toEngine.port) } });
+      await running.until(/Stop with Ctrl-C/);
+      return withCalls(running, { url: `http://127.0.0.1:${port}`, toEngine, toPeers });
+    },
+    async close() {
+      await Promise.all([s3, ...proxies].map((one) => one.close()));
+    },
+  };
+}
+
+async function withCalls(running: Running, parts: Pick<Instance, "url" | "toEngine" | "toPeers">): Promise<Instance> {
+  const ask: Instance["ask"] = (path, init = {}, who = "alice") =>
+    fetch(`${parts.url}${path}`, {
+      ...init,
+      headers: {
+        authorization: `Bearer ${TOKENS[who]}`,
+        "content-type": "application/json",
+        ...(init.headers as object),
+      },
+    });
+  const invoke = async (input: object, operation: string, who: Who) => {
+    const answer = await ask("/api/v1/invoke", { method: "POST", body: JSON.stringify({ operation, input }) }, who);
+    return (await answer.json()) as { readonly id: string; readonly status: string };
+  };
+  const first = await invoke({ root: "tmp", path: "" }, "v/ops/file/stat", "alice");
+  return {
+    ...{ ...running, ...parts, ask, number: Number.parseInt(first.id.slice(14, 18), 16), known: first.id.slice(2) },
+    async begin(waitMs = 30_000, who = "alice") {
+      const { cursor } = (
+        (await invoke({ root: "tmp", path: "" }, "v/ops/file/watch", who)) as unknown as { output: { cursor: string } }
+      ).output;
+      const begun = await invoke({ root: "tmp", path: "", cursor, waitMs }, "v/ops/file/watch", who);
+      if (begun.status !== "STARTED") throw new Error(`Not running: ${JSON.stringify(begun)}`);
+      return begun.id.slice(2);
+    },
+    async record(id, who) {
+      const answer = await ask(`/api/v1/jobs/${id}`, {}, who);
+      return { status: answer.status, record: (await answer.json()) as Readonly<Record<string, unknown>> };
+    },
+  };
+}
+
+/** Looks until something holds. */
+export async function until(holds: () => Promise<boolean>, ms = 30_000): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > deadline) throw new Error("It never came true");
+    await sleep(100);
+  }
+}
+
+/** Each of them reaches each other. */
+export const haveMet = (instances: readonly Instance[]): Promise<void> =>
+  until(async () => {
+    const asked = instances.flatMap((one) => instances.map((other) => one.record(other.known)));
+    return (await Promise.all(asked)).every(({ status }) => status === 200);
+  });
