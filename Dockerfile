@@ -9,9 +9,11 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
+# Packages that some configurations need besides, such as postgres.
+ARG PEERS=
 RUN npm run --silent build && npm pack --ignore-scripts --silent --pack-destination /tmp \
 	&& mkdir /app && cd /app && npm init -y >/dev/null \
-	&& npm install --ignore-scripts --omit=dev --no-audit --no-fund /tmp/venue-files-*.tgz \
+	&& npm install --ignore-scripts --omit=dev --no-audit --no-fund /tmp/venue-files-*.tgz $PEERS \
 	&& rm -rf node_modules/@lmdb/*-musl node_modules/*/*/musl_* ~/.npm
 
 FROM node:24-bookworm-slim

@@ -33,6 +33,8 @@ export interface Instance extends Running {
   ): Promise<{ readonly status: number; readonly record: Readonly<Record<string, unknown>> }>;
 }
 
+const WATCH = "v/ops/file/watch";
+
 /** Frees itself at once, so two calls may get the same. */
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -68,7 +70,7 @@ export async function startCluster(enginePort: number, config: VenueConfigInput 
         tokens: Object.keys(TOKENS).map((name) => ({ name, token: { env: name.toUpperCase() }, caps: CAPS })),
       },
       jobs: { inlineWaitMs: 50 },
-      mcp: { tools: "all" },
+      mcp: { tools: "full" },
       ...config,
       ...more,
     };
@@ -109,18 +111,21 @@ async function withCalls(running: Running, parts: Pick<Instance, "url" | "toEngi
         ...(init.headers as object),
       },
     });
-  const invoke = async (input: object, operation: string, who: Who) => {
-    const answer = await ask("/api/v1/invoke", { method: "POST", body: JSON.stringify({ operation, input }) }, who);
-    return (await answer.json()) as { readonly id: string; readonly status: string };
+  const invoke = async (input: object, operation: string, { who = "alice" as Who, wait = true } = {}) => {
+    const answer = await ask(
+      "/api/v1/invoke",
+      { method: "POST", body: JSON.stringify({ operation, input, wait }) },
+      who,
+    );
+    return (await answer.json()) as { id: string; status: string; output?: { cursor: string } };
   };
-  const first = await invoke({ root: "tmp", path: "" }, "v/ops/file/stat", "alice");
+  const first = await invoke({ root: "tmp", path: "" }, "v/ops/file/stat");
   return {
     ...{ ...running, ...parts, ask, number: Number.parseInt(first.id.slice(14, 18), 16), known: first.id.slice(2) },
     async begin(waitMs = 30_000, who = "alice") {
-      const { cursor } = (
-        (await invoke({ root: "tmp", path: "" }, "v/ops/file/watch", who)) as unknown as { output: { cursor: string } }
-      ).output;
-      const begun = await invoke({ root: "tmp", path: "", cursor, waitMs }, "v/ops/file/watch", who);
+      const { output } = await invoke({ root: "tmp", path: "" }, WATCH, { who });
+      const input = { root: "tmp", path: "", cursor: output?.cursor, waitMs };
+      const begun = await invoke(input, WATCH, { who, wait: false });
       if (begun.status !== "STARTED") throw new Error(`Not running: ${JSON.stringify(begun)}`);
       return begun.id.slice(2);
     },

@@ -54,16 +54,17 @@ export interface StartedJob {
   readonly id: string;
   /** Settles with the output or rejects with the FileAdapterError. */
   readonly result: Promise<unknown>;
+  /**
+   * The record once it is terminal, or its current state after `ms`. A returned terminal state counts as delivered,
+   * unless `gone` was aborted meanwhile, since then the client has disconnected. Absent: it has no record.
+   */
+  settled?(ms: number, gone?: Abortable): Promise<JobRecord>;
 }
 
 /** A job with a record that its owner can query later. */
 export interface RecordedJob extends StartedJob {
   record(): JobRecord;
-  /**
-   * The record once it is terminal, or its current state after `ms`. A returned terminal state counts as delivered,
-   * unless `gone` was aborted meanwhile, since then the client has disconnected.
-   */
-  settled(ms: number, gone?: Abortable): Promise<JobRecord>;
+  settled: NonNullable<StartedJob["settled"]>;
 }
 
 /** Why a job is not shown. `unknown`: it never existed or was dropped. `denied`: it belongs to another caller. */

@@ -136,7 +136,9 @@ export function outcome(job: StartedJob, maxWaitMs: number | undefined): Promise
   if (maxWaitMs === undefined) return job.result;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(timedOut(maxWaitMs)), maxWaitMs);
+    const giveUp = () => reject(timedOut(maxWaitMs));
+    // The answer tells its id, by which the job is then asked for.
+    timer = setTimeout(() => (job.settled?.(0) ?? Promise.resolve()).then(giveUp, giveUp), maxWaitMs);
   });
   return Promise.race([job.result, late]).finally(() => clearTimeout(timer));
 }
