@@ -95,7 +95,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("jobs of several instances", () => {
         expect(list).toMatchObject({ items: expect.arrayContaining([id]) });
         expect(list).not.toHaveProperty("incomplete");
         await survivors[1].ask(`/api/v1/jobs/${id}/delete`, { method: "PUT" });
-        expect((await survivors[0].record(id)).status).toBe(404);
+        await until(async () => (await survivors[0].record(id)).status === 404);
       }
     },
     120_000 + KILLS * 30_000,
