@@ -102,3 +102,17 @@ CREATE TABLE IF NOT EXISTS ticket (
   expires timestamptz NOT NULL
 );
 CREATE INDEX IF NOT EXISTS ticket_expires ON ticket (expires);
+
+-- Requests to a person, sealed with what was decided. 'used' also while a call of `owner` holds one; `v` counts changes,
+-- `answered` are MACs of questions whose answers were taken.
+CREATE TABLE IF NOT EXISTS approval (
+  id text PRIMARY KEY,
+  caller text NOT NULL,
+  state text NOT NULL CHECK (state IN ('pending', 'once', 'denied', 'used')),
+  sealed bytea NOT NULL,
+  owner int,
+  v int NOT NULL DEFAULT 1,
+  answered text[] NOT NULL DEFAULT '{}',
+  until timestamptz NOT NULL
+);
+CREATE INDEX IF NOT EXISTS approval_until ON approval (until);

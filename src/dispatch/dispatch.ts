@@ -148,8 +148,10 @@ export class Dispatcher {
     const { operation, given, scope } = call;
     operation.check?.(given);
     scope.extend(extraTimeOf(operation, call));
-    const { feed } = this.#parts;
-    const run = () => (given["operationId"] === undefined ? this.#perform(call) : this.#performOnce(call));
+    const { feed, approvals } = this.#parts;
+    const perform = () => (given["operationId"] === undefined ? this.#perform(call) : this.#performOnce(call));
+    const asks = (operation.changes || operation.runs) && approvals?.around !== undefined;
+    const run = asks ? () => approvals.around?.(call.approval, call.context, perform) : perform;
     const output = operation.changes && feed !== undefined ? feed.duringChange(run) : run();
     return after(output, (answer) => {
       call.exit = operation.exitOf?.(answer);

@@ -1,5 +1,6 @@
 // Port of approvals: the request that a call makes to a person, and the use of the decision.
 
+import type { Awaitable } from "../io.js";
 import type { SurfaceContext } from "./adapter.js";
 import type { ApprovedAction, Effect, EffectPart } from "./effect.js";
 
@@ -57,6 +58,11 @@ export interface ApprovalDesk {
    * @returns why not
    */
   use(id: string, call: ApprovalUse, goesOn: boolean): ApprovalFault | undefined;
+  /**
+   * Runs a call that may use or ask for an approval, where other instances have them too: the one that it brings is
+   * fetched before and is nobody else's meanwhile, the one that it asks for is written before its answer.
+   */
+  around?<Result>(id: string | undefined, context: SurfaceContext, run: () => Awaitable<Result>): Promise<Result>;
   /** The person that decided about an approval: a DID, or {@link BY_CLIENT}. */
   decidedBy(id: string): string | undefined;
   /** A question for the user of the client that made the call. @returns its token */

@@ -85,7 +85,7 @@ export interface McpHost extends Greeting {
   /** Absent: nothing changes that could be told. @throws RequestFault: the caller may have no other stream */
   listen?(hearer: Hearer): Listening;
   /** Takes the user's answer to a question. @returns the approval to repeat the call with */
-  answer?(token: string, answer: "allowed" | "denied" | "dismissed", ucans: unknown): string | undefined;
+  answer?(token: string, answer: "allowed" | "denied" | "dismissed", ucans: unknown): Awaitable<string | undefined>;
   /** Translates the arguments of a call of a tool. Absent: they are the input. */
   inputOf?(tool: OperationMetadata, given: Readonly<Record<string, unknown>>): ToolInput;
   /** Waits for what is needed to judge UCANs. Absent: it is always known. @throws SHARED_STATE_UNAVAILABLE */

@@ -71,7 +71,7 @@ export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = 
       if (ucans !== undefined) await host.fresh?.();
       const { input, shown, root }: ToolInput = host.inputOf?.(tool, given) ?? { input: given, shown: given };
       const memory = memoryOf(id);
-      const approval = answered && host.answer?.(answered.token, answered.answer, ucans);
+      const approval = answered && (await host.answer?.(answered.token, answered.answer, ucans));
       const report = progress?.report;
       const asBytes = takesBytes && tool.givesBytes === true;
       const request = { operation: tool.name, input, ucans, memory, report, onQuestion, approval, takesBytes: asBytes };

@@ -1,8 +1,9 @@
-// The approvals of a venue: pending requests and their decisions, in memory only.
+// The approvals of a venue: pending requests and their decisions, in memory.
 
 import { randomBytes, randomInt } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../core/clock.js";
+import type { Awaitable } from "../../core/io.js";
 import type { SurfaceContext } from "../../core/ports/adapter.js";
 import {
   type ApprovalDesk,
@@ -15,7 +16,7 @@ import type { EventSink } from "../../core/ports/changes/events.js";
 import { shownPart, withoutContent } from "../../core/ports/effect.js";
 import type { Access } from "../identity/access.js";
 import type { CredentialChain } from "./credentials.js";
-import { factsOf, type QuestionSeal } from "./question-seal.js";
+import { factsOf, type Question, type QuestionSeal } from "./question-seal.js";
 
 const MAX_PENDING = 1_000;
 const MAX_PER_CALLER = 100;
@@ -52,6 +53,13 @@ export interface Approval {
 /** How the user of a client ended a question. `dismissed`: without a decision. */
 export type ClientAnswer = "allowed" | "denied" | "dismissed";
 
+export interface Decision {
+  readonly allows: boolean;
+  /** DID of who decides. */
+  readonly by: string;
+  readonly note?: string;
+}
+
 export interface ApprovalsOptions {
   readonly clock: Clock;
   readonly events?: EventSink | undefined;
@@ -78,7 +86,7 @@ export const driveOwnerOf = (
 export class Approvals implements ApprovalDesk {
   readonly #options: ApprovalsOptions;
   /** In the order in which they were asked for. */
-  readonly #all = new Map<string, Approval>();
+  protected readonly kept = new Map<string, Approval>();
   readonly #waiting = new Map<string, Set<() => void>>();
   /** Questions that were answered, with their end: each is taken once. */
   readonly #answered = new Map<string, number>();
@@ -99,11 +107,11 @@ export class Approvals implements ApprovalDesk {
     // A caller that UCANs narrow is not shown what was asked for without them.
     const isShown = (one: Approval): boolean =>
       request.context.narrowedTo === undefined || isDeepStrictEqual(one.credentials, credentials);
-    const pending = [...this.#all.values()].filter(({ state }) => state === "pending");
+    const pending = [...this.kept.values()].filter(({ state }) => state === "pending");
     const same = pending.find((one) => one.caller === caller && isShown(one) && isSame(one.request, request));
     // A model that calls again and again asks once.
     if (same !== undefined) return { id: same.id, expires: same.expires };
-    if (pending.length >= MAX_PENDING || this.#all.size >= MAX_KEPT) return undefined;
+    if (pending.length >= MAX_PENDING || this.kept.size >= MAX_KEPT) return undefined;
     if (pending.filter((one) => one.caller === caller).length >= MAX_PER_CALLER) return undefined;
     const created = clock.nowMs();
     const { context: _, ...kept } = request;
@@ -114,7 +122,7 @@ export class Approvals implements ApprovalDesk {
       code: String(randomInt(10_000)).padStart(4, "0"),
       expires: created + request.minutes * MINUTE_MS,
     };
-    this.#all.set(approval.id, approval);
+    this.kept.set(approval.id, approval);
     this.#tell(approval);
     return { id: approval.id, expires: approval.expires };
   }
@@ -126,6 +134,7 @@ export class Approvals implements ApprovalDesk {
     const isSameCall = approval.caller === this.#options.callerOf(context) && request.digest === digest;
     // A caller with the id of another's approval learns nothing about its outcome.
     if (!isSameCall) return "other_input";
+    if (approval.state === "once" && !this.isAtHand(id)) return "used";
     if (approval.state !== "once" && !(goesOn && approval.state === "used")) return approval.state;
     const given = request.parts.find(({ root }) => root === part.root);
     if (given === undefined) return "uncovered";
@@ -136,7 +145,7 @@ export class Approvals implements ApprovalDesk {
   }
 
   decidedBy(id: string): string | undefined {
-    return this.#all.get(id)?.by;
+    return this.kept.get(id)?.by;
   }
 
   question(id: string): string | undefined {
@@ -150,24 +159,30 @@ export class Approvals implements ApprovalDesk {
    * Takes the answer to a question from the caller that was asked, once.
    * @returns the approval to repeat the call with; `undefined`: there is no such question, or no decision
    */
-  answer(token: string, answer: ClientAnswer, context: SurfaceContext): string | undefined {
-    const { clock, seal, callerOf } = this.#options;
-    const now = clock.nowMs();
-    const question = seal.open(token);
-    if (question === undefined || question.until <= now || this.#answered.has(token)) return undefined;
-    const pending = this.find(question.id);
-    const isAbout = pending?.caller === callerOf(context) && factsIn(pending).equals(question.facts);
-    if (!isAbout || pending.state !== "pending") return undefined;
+  answer(token: string, answer: ClientAnswer, context: SurfaceContext): Awaitable<string | undefined> {
+    const question = this.#answered.has(token) ? undefined : this.asked(token, context);
+    if (question === undefined) return undefined;
+    const now = this.#options.clock.nowMs();
     for (const [old, until] of this.#answered) if (until <= now) this.#answered.delete(old);
     this.#answered.set(token, question.until);
     if (answer === "dismissed") return undefined;
-    this.decide(pending.id, { allows: answer === "allowed", by: BY_CLIENT });
-    return pending.id;
+    void this.decide(question.id, { allows: answer === "allowed", by: BY_CLIENT });
+    return question.id;
+  }
+
+  /** The question that a caller was asked and that still waits. */
+  protected asked(token: string, context: SurfaceContext): Question | undefined {
+    const { clock, seal, callerOf } = this.#options;
+    const question = seal.open(token);
+    if (question === undefined || question.until <= clock.nowMs()) return undefined;
+    const pending = this.find(question.id);
+    const isAbout = pending?.caller === callerOf(context) && factsIn(pending).equals(question.facts);
+    return isAbout && pending.state === "pending" ? question : undefined;
   }
 
   /** A kept approval, with its state as of now. */
   find(id: string): Approval | undefined {
-    const approval = this.#all.get(id);
+    const approval = this.kept.get(id);
     const isOpen = approval?.state === "pending" || approval?.state === "once";
     if (approval !== undefined && isOpen && approval.expires <= this.#options.clock.nowMs()) {
       this.#setState(approval, "expired");
@@ -178,17 +193,38 @@ export class Approvals implements ApprovalDesk {
   /** The newest first. */
   list(): readonly Approval[] {
     this.#sweep();
-    return [...this.#all.keys()].reverse().flatMap((id) => this.find(id) ?? []);
+    return [...this.kept.keys()].reverse().flatMap((id) => this.find(id) ?? []);
   }
 
+  /** Takes in what others did. */
+  refresh(): Awaitable<void> {}
+
   /** @returns `false`: somebody has decided, or it has expired */
-  decide(id: string, decision: { readonly allows: boolean; readonly by: string; readonly note?: string }): boolean {
+  decide(id: string, decision: Decision): Awaitable<boolean> {
+    const decided = this.decided(id, decision);
+    if (decided !== undefined) this.take(decided);
+    return decided !== undefined;
+  }
+
+  /** An approval that waits, as it is with a decision. */
+  protected decided(id: string, { allows, by, note }: Decision): Approval | undefined {
     const approval = this.find(id);
-    if (approval?.state !== "pending") return false;
-    approval.by = decision.by;
-    if (decision.note !== undefined) approval.note = decision.note;
-    approval.expires = this.#options.clock.nowMs() + approval.request.minutes * MINUTE_MS;
-    this.#setState(approval, decision.allows ? "once" : "denied");
+    if (approval?.state !== "pending") return undefined;
+    const expires = this.#options.clock.nowMs() + approval.request.minutes * MINUTE_MS;
+    return { ...approval, by, ...(note === undefined ? {} : { note }), expires, state: allows ? "once" : "denied" };
+  }
+
+  /** Takes an approval as it is now. */
+  protected take(now: Approval): void {
+    const known = this.kept.get(now.id);
+    const isOther = known?.state !== now.state;
+    const approval = known === undefined ? now : Object.assign(known, now);
+    this.kept.set(now.id, approval);
+    if (isOther) this.#setState(approval, now.state);
+  }
+
+  /** Whether one that was allowed can be used here. */
+  protected isAtHand(_id: string): boolean {
     return true;
   }
 
@@ -232,10 +268,10 @@ export class Approvals implements ApprovalDesk {
 
   #sweep(): void {
     const now = this.#options.clock.nowMs();
-    for (const id of [...this.#all.keys()]) {
+    for (const id of [...this.kept.keys()]) {
       const approval = this.find(id);
       const isOver = approval?.state !== "pending" && approval?.state !== "once";
-      if (approval !== undefined && isOver && approval.expires + KEPT_MS <= now) this.#all.delete(id);
+      if (approval !== undefined && isOver && approval.expires + KEPT_MS <= now) this.kept.delete(id);
     }
   }
 }

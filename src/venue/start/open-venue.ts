@@ -92,7 +92,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
         })
       : undefined;
   let files: HostedFileAdapter | undefined;
-  const approvals = await openApprovals(config, { access, events, listens, files: () => files });
+  const approvals = await openApprovals(config, { access, events, listens, shared, files: () => files });
   const adapter = keep(
     await openFileAdapter(config, {
       ...{ env, log, logInternal, access, drives, tickets, approvals, eventLog: events, audit: sink },

@@ -23,8 +23,9 @@ export const approvalDecide: VenueOperation<DecideInput> = {
   name: NAME,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   hidden: ["code"],
-  run({ id, decision, note, code }, { context, venue, trail }) {
+  async run({ id, decision, note, code }, { context, venue, trail }) {
     trail.resource = `approval:${id}`;
+    await venue.approvals?.refresh();
     const asking = { context, venue };
     const approval = requireApproval(NAME, id, asking);
     if (!holdsApproval(approval, asking)) {
@@ -40,7 +41,7 @@ export const approvalDecide: VenueOperation<DecideInput> = {
       });
     }
     const by = callerOf(context, venue);
-    const isDone = venue.approvals?.decide(id, {
+    const isDone = await venue.approvals?.decide(id, {
       allows: decision === "once",
       by,
       ...(note === undefined ? {} : { note }),

@@ -10,8 +10,9 @@ const NAME = "approval:get";
 export const approvalGet: VenueOperation<{ readonly id: string }> = {
   name: NAME,
   annotations: LOOKS,
-  run({ id }, { context, venue, trail }) {
+  async run({ id }, { context, venue, trail }) {
     trail.resource = `approval:${id}`;
+    await venue.approvals?.refresh();
     return approvalView(requireApproval(NAME, id, { context, venue }), { context, venue }, true);
   },
 };

@@ -15,7 +15,8 @@ const DEFAULT_LIMIT = 100;
 export const approvalList: VenueOperation<ListInput> = {
   name: "approval:list",
   annotations: LOOKS,
-  run({ state = "pending", limit = DEFAULT_LIMIT }, { context, venue }) {
+  async run({ state = "pending", limit = DEFAULT_LIMIT }, { context, venue }) {
+    await venue.approvals?.refresh();
     const seen = (venue.approvals?.list() ?? []).filter(
       (one) => (state === "all" || one.state === "pending") && maySee(one, { context, venue }),
     );

@@ -18,6 +18,7 @@ export const approvalWait: VenueOperation<WaitInput> = {
   annotations: LOOKS,
   async run({ id, waitMs = DEFAULT_MS }, { context, signal, venue, trail }) {
     trail.resource = `approval:${id}`;
+    await venue.approvals?.refresh();
     const approval = requireApproval(NAME, id, { context, venue });
     await venue.approvals?.wait(id, waitMs, signal);
     return approvalView(venue.approvals?.find(id) ?? approval, { context, venue }, false);
