@@ -194,10 +194,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   };
 
   const rejudge: Authenticator["rejudge"] = (context) => {
-    const { callerDID, credential, identityTokens = [] } = context;
+    const { callerDID, credential, identityTokens = [], ucans } = context;
+    const isByToken = credential !== undefined && credential.kind !== "static-token";
+    if (isByToken || identityTokens.length > 0 || ucans !== undefined) options.shared?.requireFresh();
     if (verifier.read(identityTokens).some((token) => token.check() === "revoked")) return undefined;
     if (credential === undefined) return context;
-    if (credential.kind !== "static-token") options.shared?.requireFresh();
     if (credential.kind === "identity") {
       return isRevoked([credential.id, ...(callerDID === undefined ? [] : [callerDID])]) ? undefined : context;
     }

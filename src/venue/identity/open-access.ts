@@ -4,6 +4,7 @@ import { ConfigError } from "../../config/errors.js";
 import { checkListener, isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
+import { attempt } from "../../core/io.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
 import type { Log } from "../../core/ports/log.js";
 import { openTokens } from "../shared/memory.js";
@@ -65,7 +66,8 @@ export function openAccess(config: VenueConfig, { env, log, url, shared }: Acces
     },
     authenticate: (authorization) => current.authenticate(authorization),
     nameCaller: (caller, ucans) => current.nameCaller(caller, ucans),
-    rejudge: (context) => current.rejudge(context),
+    // By a view that is too old nobody is let in again: streams end.
+    rejudge: (context) => (shared === undefined ? current.rejudge(context) : attempt(() => current.rejudge(context))),
     bearerOf: (entry) => current.bearerOf(entry),
     ...(accessTokens === undefined ? {} : { accessTokens }),
     verifier: judge.verifier,

@@ -40,7 +40,7 @@ export interface SharedIdentity {
   readonly revocations: { over(list: RevocationList): RevocationList };
   readonly tokens: TokenStore;
   /** @throws SHARED_STATE_UNAVAILABLE where what is known is too old to judge by */
-  requireFresh(): void;
+  requireFresh(graceMs?: number): void;
   /** Waits until it is not. @returns `undefined`: it is not @throws as {@link requireFresh} */
   fresh(): Promise<void> | undefined;
 }
@@ -83,12 +83,15 @@ export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions):
   };
 }
 
+const GRACE_MS = 500;
+
 const whileFresh = (revocations: Revocations, { requireFresh }: SharedIdentity): Revocations => ({
   get notBefore() {
     return revocations.notBefore;
   },
   has(entry) {
-    requireFresh();
+    // Whoever was just found to be fresh is so for what it begins.
+    requireFresh(GRACE_MS);
     return revocations.has(entry);
   },
 });

@@ -14,7 +14,7 @@ import type { SharedFacts } from "./metrics.js";
 import { type Heard, Notifications } from "./notifications.js";
 import { revocationColumn, SharedRevocations } from "./revocations.js";
 import { createSeal, secretFor } from "./seal.js";
-import { reasonOf, Tick } from "./tick.js";
+import { reasonOf, STALE_MS, Tick } from "./tick.js";
 import { SharedTokens, type TokenRows, tokenColumns } from "./tokens.js";
 
 const START_MS = 10_000;
@@ -89,7 +89,7 @@ export class PostgresShared implements Shared {
       took: (row, query) => this.#took(row, query),
     });
     this.revocations = new SharedRevocations({ query: this.query, log });
-    const refresh = () => this.tick.now();
+    const refresh = () => this.tick.refresh();
     this.tokens = new SharedTokens({ query: this.query, seal: this.sealed("access"), log, refresh });
     this.hear("epoch", () => void this.tick.now().catch(() => {}));
   }
@@ -152,8 +152,8 @@ export class PostgresShared implements Shared {
   }
 
   /** @throws SHARED_STATE_UNAVAILABLE where the view of tokens and revocations is too old to decide by */
-  readonly requireFresh = (): void => {
-    if (this.tick.isStale) throw unavailable("stale");
+  readonly requireFresh = (graceMs = 0): void => {
+    if (this.tick.ageMs >= STALE_MS + graceMs) throw unavailable("stale");
   };
 
   /** Reads again where the view is too old. @returns `undefined`: it is not @throws as {@link requireFresh}, after 2 s */

@@ -11,7 +11,7 @@ const TICK_MS = 1000;
 /** Between attempts to reach an engine that is gone; jittered. */
 const RETRY_MS = 500;
 /** From this age on the view decides nothing that it could get wrong. */
-const STALE_MS = 5000;
+export const STALE_MS = 5000;
 const MOST_WAIT_MS = 2000;
 const CLOCKS_APART_MS = 5000;
 /** Every so many ticks go by the listener's connection, which shows that it hears. */
@@ -73,9 +73,13 @@ export class Tick {
     return this.ageMs >= STALE_MS;
   }
 
-  /** @returns `undefined`: fresh. A promise that rejects where no read ends in time */
+  /** @returns `undefined`: fresh. Else as of {@link refresh} */
   fresh(): Promise<void> | undefined {
-    if (!this.isStale) return undefined;
+    return this.isStale ? this.refresh() : undefined;
+  }
+
+  /** Reads what is there now. @throws SHARED_STATE_UNAVAILABLE where that takes more than 2 s */
+  refresh(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(unavailable("stale")), MOST_WAIT_MS);

@@ -8,7 +8,6 @@ import type { McpConfig, VenueConfig } from "../../config/types.js";
 import { contextOf } from "../../core/call/attribute.js";
 import type { Caller } from "../../core/call/caller.js";
 import { systemClock } from "../../core/clock.js";
-import { attempt } from "../../core/io.js";
 import { later } from "../../core/later.js";
 import type { VenueEvent } from "../../core/ports/changes/events.js";
 import type { Log } from "../../core/ports/log.js";
@@ -114,8 +113,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
     ...{ files: adapter, assets, nameCaller, approvals, logInternal },
     ...{ events: readers, rejudge, fresh: shared?.fresh },
   };
-  // Where nobody knows, it does not hold.
-  const stillHolds = (caller: Caller) => attempt(() => rejudge(contextOf(caller))) !== undefined;
+  const stillHolds = (caller: Caller) => rejudge(contextOf(caller)) !== undefined;
   const onLost: ClusterOptions["onLost"] = (job, record) => host?.jobs.lose(job, record);
   const cluster =
     shared && keep((await import("../shared/cluster.js")).createCluster({ shared, log, config, stillHolds, onLost }));
