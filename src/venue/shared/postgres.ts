@@ -8,7 +8,7 @@ import type { Log } from "../../core/ports/log.js";
 import type { Instance, InstanceDigest, Shared, SharedHandlers, SharedQuery } from "../../core/ports/shared.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
-import { Connection, type Engine, inTransaction, Pool, unavailable } from "./connection.js";
+import { Connection, type Engine, inTransaction, isUnavailable, Pool, unavailable } from "./connection.js";
 import { checkOwner, type InstanceFacts, isUnprepared, notPrepared, OwnInstance, type TickRow } from "./instances.js";
 import type { SharedFacts } from "./metrics.js";
 import { type Heard, Notifications } from "./notifications.js";
@@ -205,6 +205,8 @@ export class PostgresShared implements Shared {
         if (isUnprepared(error)) throw notPrepared();
         if (error instanceof ConfigError) throw error;
         const reason = reasonOf(error);
+        if (!isUnavailable(error) && reason === "unknown") throw error;
+        if (!isUnavailable(error)) throw new ConfigError([`'shared.postgres' cannot be used (${reason})`], 78);
         if (/^(?:28|3D)/.test(reason)) {
           throw new ConfigError(
             [`'shared.postgres.url' is refused by the engine (${reason}). Correct user, password and database`],
