@@ -1,21 +1,15 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { parseConfig } from "../../../src/config/load.js";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { systemClock } from "../../../src/core/clock.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import { revokeBefore } from "../../../src/ucan/verify/revocation-list.js";
 import type { AccessTokens, MadeAccess, TokenStore } from "../../../src/venue/identity/access-entry.js";
 import { createAccessTokens } from "../../../src/venue/identity/access-tokens.js";
 import type { RevocationList } from "../../../src/venue/identity/revocations.js";
-import { initShared } from "../../../src/venue/shared/admin.js";
 import { openList, openTokens } from "../../../src/venue/shared/memory.js";
-import { openShared } from "../../../src/venue/shared/open.js";
 import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
-import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../../postgres.js";
+import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
+import { configOf, until, useInstances } from "./ground.js";
 
-const SEED = "ab".repeat(32);
 const VENUE = "did:key:venue";
 const CAPS = [{ with: "file://docs/", can: "crud/read" }];
 const HOUR = 3_600_000;
@@ -28,18 +22,6 @@ interface Place {
   readonly shared?: PostgresShared;
 }
 
-const configOf = (dir: string, schema = "venue_files") =>
-  parseConfig(
-    {
-      ...{ seed: SEED, stateDir: join(dir, "state"), drives: { store: { s3: { bucket: "drives" } } } },
-      file: { roots: { tmp: { temp: true, perInstance: true } } },
-      shared: { postgres: { url: { env: "DB" }, schema } },
-    },
-    { baseDir: dir },
-  );
-
-const folder = (): string => mkdtempSync(join(tmpdir(), "shared-"));
-
 function accessOf(store: TokenStore, revocations: RevocationList): AccessTokens {
   return createAccessTokens(store, {
     ...{ venue: VENUE, clock: systemClock },
@@ -47,28 +29,12 @@ function accessOf(store: TokenStore, revocations: RevocationList): AccessTokens 
   });
 }
 
-async function until(holds: () => unknown): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("It never came true");
-}
-
-let engine: TestEngine | undefined;
+const ground = useInstances();
 let schemas = 0;
-const opened: PostgresShared[] = [];
-beforeAll(async () => {
-  if (hasPostgres) engine = await startPostgres();
-}, 60_000);
-afterAll(() => engine?.remove());
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close();
-});
 
 /** Two processes of one venue with one state directory. */
 async function memory(): Promise<() => Promise<Place>> {
-  const config = configOf(folder());
+  const config = configOf();
   return async () => {
     const revocations = openList(config, { env: {}, log: silentLog });
     const store = openTokens(config, { env: {}, log: silentLog });
@@ -80,14 +46,10 @@ async function memory(): Promise<() => Promise<Place>> {
 /** Instances, each with a state directory of its own. */
 async function postgres(): Promise<() => Promise<Place>> {
   const schema = `venue_${++schemas}`;
-  const env = { DB: engine?.url ?? "" };
-  await initShared(configOf(folder(), schema), env);
+  await ground.init(configOf({}, schema));
   return async () => {
-    const config = configOf(folder(), schema);
-    const shared = await openShared(config, config.shared, { env, log: silentLog });
-    opened.push(shared);
-    const revocations = shared.revocations.over(openList(config, { env, log: silentLog }));
-    await shared.start();
+    const shared = await ground.start(configOf({}, schema));
+    const { revocations } = shared;
     return { revocations, tokens: accessOf(shared.tokens, revocations), shared };
   };
 }
@@ -179,7 +141,7 @@ whereEngine("identity of instances", () => {
     start = await postgres();
     [one, two] = [await start(), await start()];
   });
-  afterEach(() => engine?.start());
+  afterEach(() => ground.engine.start());
 
   const sharedOf = ({ shared }: Place): PostgresShared => {
     if (shared === undefined) throw new Error("It is no instance");
@@ -230,7 +192,7 @@ whereEngine("identity of instances", () => {
 
   test("without the engine nothing is made or revoked, and after 5 s nothing is judged", async () => {
     const { secret } = await made(one.tokens.issue(request));
-    await engine?.stop();
+    await ground.engine.stop();
     const unavailable = { code: "SHARED_STATE_UNAVAILABLE" };
     await expect(one.revocations.add([ID])).rejects.toMatchObject(unavailable);
     expect(one.revocations.has(ID)).toBe(false);
@@ -239,7 +201,7 @@ whereEngine("identity of instances", () => {
     await until(() => shared.tick.isStale);
     expect(() => shared.requireFresh()).toThrow(expect.objectContaining(unavailable));
     await expect(shared.fresh()).rejects.toMatchObject(unavailable);
-    await engine?.start();
+    await ground.engine.start();
     await until(() => !shared.tick.isStale);
     expect(shared.fresh()).toBeUndefined();
     expect(await one.tokens.use(secret)).toBeDefined();
@@ -276,7 +238,7 @@ whereEngine("identity of instances", () => {
   });
 
   test("an entry that a command writes into the list of one is known to all", async () => {
-    const config = configOf(folder());
+    const config = configOf();
     const list = openList(config, { env: {}, log: silentLog });
     sharedOf(one).revocations.over(list);
     await openList(config, { env: {}, log: silentLog }).add([ID]);

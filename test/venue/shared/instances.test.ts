@@ -1,67 +1,22 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { parseConfig } from "../../../src/config/load.js";
-import type { VenueConfig, VenueConfigInput } from "../../../src/config/types.js";
+import { expect, test } from "@jest/globals";
+import type { VenueConfigInput } from "../../../src/config/types.js";
 import { type Log, silentLog } from "../../../src/core/ports/log.js";
-import { initShared, sharedInstances } from "../../../src/venue/shared/admin.js";
-import { openList } from "../../../src/venue/shared/memory.js";
+import { sharedInstances } from "../../../src/venue/shared/admin.js";
 import { openShared } from "../../../src/venue/shared/open.js";
-import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
 import { describeWhere } from "../../needs.js";
-import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../../postgres.js";
-
-const SEED = "ab".repeat(32);
-const baseDir = mkdtempSync(join(tmpdir(), "shared-"));
-
-function configOf(url: string, more: VenueConfigInput = {}, schema = "venue_files"): [VenueConfig, { DB: string }] {
-  const config = parseConfig(
-    {
-      ...{ seed: SEED, stateDir: join(baseDir, "state"), drives: { store: { s3: { bucket: "drives" } } } },
-      file: { roots: { tmp: { temp: true, perInstance: true } } },
-      shared: { postgres: { url: { env: "DB" }, schema } },
-      ...more,
-    },
-    { baseDir },
-  );
-  return [config, { DB: url }];
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("It never came true");
-}
+import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
+import { configOf, until, useInstances } from "./ground.js";
 
 describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
-  let engine: TestEngine;
-  const opened: PostgresShared[] = [];
-  beforeAll(async () => {
-    engine = await startPostgres();
-  }, 60_000);
-  afterAll(() => engine?.remove());
-  afterEach(async () => {
-    for (const one of opened.splice(0)) await one.close();
-  });
-
-  async function instance(more?: VenueConfigInput, { log = silentLog, schema = "venue_files" } = {}) {
-    const [config, env] = configOf(engine.url, more, schema);
-    const shared = await openShared(config, config.shared, { env, log });
-    opened.push(shared);
-    shared.revocations.over(openList(config, { env, log: silentLog }));
-    await shared.start();
-    return shared;
-  }
+  const ground = useInstances();
+  const instance = (more?: VenueConfigInput, log?: Log) => ground.start(configOf(more), log);
 
   test("are refused without tables, and init makes them, twice", async () => {
     await expect(instance()).rejects.toMatchObject({ exitStatus: 78, message: expect.stringMatching(/cluster init/) });
-    const [config, env] = configOf(engine.url);
-    await expect(initShared(config, env)).resolves.toBe("venue_files");
-    await initShared(config, env);
-    await expect(sharedInstances(config, env)).resolves.toEqual([]);
+    const config = configOf();
+    await expect(ground.init(config)).resolves.toBe("venue_files");
+    await ground.init(config);
+    await expect(sharedInstances(config, ground.env)).resolves.toEqual([]);
   });
 
   test("get numbers, see one another, and see who is gone", async () => {
@@ -124,13 +79,13 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
     const lines: string[] = [];
     const write = (_: object, text: string) => void lines.push(text);
     const log: Log = { debug: write, info: write, warn: write, error: write };
-    const one = await instance({}, { log });
+    const one = await instance({}, log);
     const gaps: number[] = [];
     one.on("gap", () => gaps.push(1));
-    await engine.stop();
+    await ground.engine.stop();
     await until(() => lines.includes("the shared state is not reached"));
     await expect(one.query("SELECT 1")).rejects.toMatchObject({ code: "SHARED_STATE_UNAVAILABLE" });
-    await engine.start();
+    await ground.engine.start();
     await until(() => lines.includes("the shared state is reached again") && gaps.length > 0);
     await expect(one.query("SELECT 1 AS n")).resolves.toEqual([{ n: 1 }]);
   }, 60_000);
@@ -155,7 +110,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
 });
 
 test("an engine that is not there ends the start with 69", async () => {
-  const [config, env] = configOf("postgres://venue:word@127.0.0.1:1/postgres");
+  const config = configOf();
+  const env = { DB: "postgres://venue:word@127.0.0.1:1/postgres" };
   const shared = await openShared(config, config.shared, { env, log: silentLog });
   const error = await shared.start().catch((thrown: Error) => thrown);
   await shared.close();

@@ -1,9 +1,5 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { parseConfig } from "../../../src/config/load.js";
+import { beforeAll, expect, test } from "@jest/globals";
 import { systemClock } from "../../../src/core/clock.js";
 import { notFound } from "../../../src/core/errors/texts.js";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
@@ -13,48 +9,21 @@ import { Repeats } from "../../../src/dispatch/repeated-calls.js";
 import { keyOf } from "../../../src/venue/identity/access.js";
 import { openIdentity } from "../../../src/venue/identity/identity.js";
 import { createTickets } from "../../../src/venue/identity/tickets.js";
-import { initShared } from "../../../src/venue/shared/admin.js";
-import { openList } from "../../../src/venue/shared/memory.js";
-import { openShared } from "../../../src/venue/shared/open.js";
-import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
 import { createSharedRepeats } from "../../../src/venue/shared/repeats.js";
 import { createSharedTickets } from "../../../src/venue/shared/tickets.js";
 import { deferred, dispatchOn } from "../../dispatch/fake.js";
 import { describeWhere } from "../../needs.js";
 import { failureOf } from "../../ops/ground.js";
-import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../../postgres.js";
+import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
+import { configOf, useInstances } from "./ground.js";
 
 const WRITTEN: Written = { bytes: 1, created: true };
 
 describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
-  let engine: TestEngine;
-  const opened: PostgresShared[] = [];
-  const env = () => ({ DB: engine.url });
-  const baseDir = mkdtempSync(join(tmpdir(), "repeats-"));
-  const config = parseConfig(
-    {
-      ...{ seed: "cd".repeat(32), stateDir: join(baseDir, "state"), drives: { store: { s3: { bucket: "drives" } } } },
-      file: { roots: { tmp: { temp: true, perInstance: true } } },
-      shared: { postgres: { url: { env: "DB" } } },
-    },
-    { baseDir },
-  );
-  beforeAll(async () => {
-    engine = await startPostgres();
-    await initShared(config, env());
-  }, 60_000);
-  afterAll(() => engine?.remove());
-  afterEach(async () => {
-    for (const one of opened.splice(0)) await one.close();
-  });
-
-  async function open() {
-    const shared = await openShared(config, config.shared, { env: env(), log: silentLog });
-    opened.push(shared);
-    shared.revocations.over(openList(config, { env: env(), log: silentLog }));
-    await shared.start();
-    return shared;
-  }
+  const ground = useInstances();
+  const config = configOf();
+  beforeAll(() => ground.init(config));
+  const open = () => ground.start(config);
 
   /** An instance whose writes end when they are told to. */
   async function instance() {
@@ -131,14 +100,14 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     const two = await instance();
     const first = one.call("write", { content: "x", operationId: "d" });
     await one.begun(1);
-    await engine.stop();
+    await ground.engine.stop();
     expect(await failureOf(two.call("write", { content: "x", operationId: "e" }))).toMatchObject({
       code: "SHARED_STATE_UNAVAILABLE",
     });
     expect(two.writes).toHaveLength(0);
     one.writes[0]?.resolve(WRITTEN);
     const answer = await first;
-    await engine.start();
+    await ground.engine.start();
     // It takes connections before it takes statements.
     let known: unknown;
     for (let tries = 0; tries < 40 && known === undefined; tries++) {
@@ -171,7 +140,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     await expect(two.redeem(`${"A".repeat(22)}${text.slice(22)}`, use)).resolves.toBeUndefined();
     refused.add("did:key:alice");
     await expect(two.redeem(text, use)).resolves.toBe("taken back");
-    const [row] = await (opened[0]?.query("SELECT * FROM ticket") ?? []);
+    const [row] = await (await open()).query("SELECT * FROM ticket");
     expect(JSON.stringify(row)).not.toContain(text.slice(0, 22));
     expect(Buffer.from((row as { sealed: Uint8Array }).sealed).toString("latin1")).not.toContain("alice");
   });

@@ -1,0 +1,79 @@
+// What suites of shared state have in common: an engine, configurations, and instances that are closed after each test.
+
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll } from "@jest/globals";
+import { parseConfig } from "../../../src/config/load.js";
+import type { VenueConfig, VenueConfigInput } from "../../../src/config/types.js";
+import { type Log, silentLog } from "../../../src/core/ports/log.js";
+import { initShared } from "../../../src/venue/shared/admin.js";
+import { openList } from "../../../src/venue/shared/memory.js";
+import { openShared } from "../../../src/venue/shared/open.js";
+import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
+import { hasPostgres, startPostgres, type TestEngine } from "../../postgres.js";
+
+/** A venue with a state directory of its own. */
+export function configOf(more: VenueConfigInput = {}, schema = "venue_files"): VenueConfig {
+  const baseDir = mkdtempSync(join(tmpdir(), "shared-"));
+  const input = {
+    ...{ seed: "ab".repeat(32), stateDir: join(baseDir, "state"), drives: { store: { s3: { bucket: "drives" } } } },
+    file: { roots: { tmp: { temp: true, perInstance: true } } },
+    shared: { postgres: { url: { env: "DB" }, schema } },
+  } as const;
+  return parseConfig({ ...input, ...more }, { baseDir });
+}
+
+export async function until(holds: () => unknown): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await holds()) return;
+    await pause(50);
+  }
+  throw new Error("It never came true");
+}
+
+export interface InstanceGround {
+  readonly engine: TestEngine;
+  readonly env: { readonly DB: string };
+  /** Makes the tables of a configuration. */
+  init(config: VenueConfig): Promise<string>;
+  /** An instance that is not started yet; its list is open. */
+  make(config: VenueConfig, log?: Log): Promise<PostgresShared>;
+  start(config: VenueConfig, log?: Log): Promise<PostgresShared>;
+}
+
+/** An engine for a suite. Without PostgreSQL nothing is started. */
+export function useInstances(): InstanceGround {
+  let engine: TestEngine | undefined;
+  const opened: PostgresShared[] = [];
+  beforeAll(async () => {
+    if (hasPostgres) engine = await startPostgres();
+  }, 60_000);
+  afterAll(() => engine?.remove());
+  afterEach(async () => {
+    for (const one of opened.splice(0)) await one.close();
+  });
+  const ground: InstanceGround = {
+    get engine() {
+      if (engine === undefined) throw new Error("There is no engine");
+      return engine;
+    },
+    get env() {
+      return { DB: ground.engine.url };
+    },
+    init: (config) => initShared(config, ground.env),
+    async make(config, log = silentLog) {
+      const shared = await openShared(config, config.shared, { env: ground.env, log });
+      opened.push(shared);
+      shared.revocations.over(openList(config, { env: ground.env, log: silentLog }));
+      return shared;
+    },
+    async start(config, log) {
+      const shared = await ground.make(config, log);
+      await shared.start();
+      return shared;
+    },
+  };
+  return ground;
+}
