@@ -156,6 +156,7 @@ class Group {
       return sum + length;
     }, 0);
     for (const [index, step] of this.#steps.entries()) {
+      yield* this.#access.scope.breathe();
       if (step.stage !== undefined) yield* withStepErrors(step, step.stage(later[index] ?? 0));
     }
   }
@@ -214,6 +215,7 @@ class Group {
     const sum = { bytes: 0, files: 0 };
     if (this.#steps.length > 1 && this.#members.length === 0) this.#access.beginGroup?.();
     for (const step of batch) {
+      yield* this.#access.scope.breathe();
       for (const end of step.ends) if (!end.isOpen) yield* withStepErrors(step, end.open(this.#enter, jail));
       const plan = yield* withStepErrors(step, step.prepare());
       for (const end of step.ends) end.drop();
