@@ -15,7 +15,7 @@ const SRC = fileURLToPath(new URL("../src/", import.meta.url));
 const LIBRARY = ["index", "drive/index", "surfaces/acp/index", "backend-suite/index"];
 /** Files that start as a thread or process of their own (`compiledFile` of src/core/package-files.ts). */
 const STARTED = [
-  ...["journal/journal-process", "pdf/pdf-process", "pdf/pdf-thread"],
+  ...["journal/journal-process", "documents/documents-process", "documents/documents-thread"],
   ...["sandbox/just-bash/worker", "search/scan-worker"],
 ];
 /** What a server over stdio loads at its start. */

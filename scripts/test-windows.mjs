@@ -19,7 +19,7 @@ import { build } from "esbuild";
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const SUITE = join(ROOT, "test/platforms/windows");
 /** What has native code or files of its own is taken from the installed package. */
-const EXTERNAL = ["koffi", "lmdb", "unpdf", "just-bash", "@vscode/ripgrep"];
+const EXTERNAL = ["koffi", "lmdb", "unpdf", "htmlparser2", "just-bash", "@vscode/ripgrep"];
 /** One of each line that is supported. */
 const VERSIONS = ["20.20.2", "22.22.3"];
 const WINE = ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/bin/wine"].find((path) => existsSync(path));

@@ -22,11 +22,11 @@ import type { DispatchOptions } from "../dispatch/options.js";
 import type { PlaceFilter } from "../dispatch/place-filter.js";
 import { Repeats, type SharedRepeats } from "../dispatch/repeated-calls.js";
 import { WATCH, type WatchInput } from "../dispatch/watches.js";
+import { DocumentProcesses } from "../documents/document-processes.js";
 import { ChangeFeed } from "../feed/change-feed.js";
 import type { EventLog } from "../feed/event-log.js";
 import type { JournalPlace } from "../journal/open-journal.js";
 import { OPERATIONS, STREAM_OPERATIONS } from "../ops/registry.js";
-import { PdfProcesses } from "../pdf/pdf-processes.js";
 import { askingRootOf, driveNamed } from "../roots/drive-root.js";
 import type { RootsState } from "../roots/groups.js";
 import { warningsOfLacks } from "../roots/lacks.js";
@@ -155,7 +155,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     ...(parts.maxContentSize === undefined ? {} : { maxContentSize: parts.maxContentSize }),
   };
   const scanners = new ScanPool();
-  const pdf = new PdfProcesses();
+  const documents = new DocumentProcesses();
   const changeSinks: ChangeSink[] = [...(parts.changeSinks ?? [])];
   const feed = new ChangeFeed({
     ...{ clock, log: parts.eventLog },
@@ -173,7 +173,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     onInternalError: parts.onInternalError,
   };
   const dispatcher = new Dispatcher({
-    ...{ ...shared, scanners, pdf, feed, rejudge: parts.rejudge, tickets: parts.tickets, davUrl: parts.davUrl },
+    ...{ ...shared, scanners, documents, feed, rejudge: parts.rejudge, tickets: parts.tickets, davUrl: parts.davUrl },
     references: {
       drive: (drive, name) => driveNamed(drive, parts.drives, { name, asking: asking(drive) }),
       canonicalDid,
@@ -194,7 +194,7 @@ export async function assembleAdapter(config: FileConfig, parts: AdapterParts): 
     await commands.close();
     await dispatcher.close();
     await scanners.close();
-    await pdf.close();
+    await documents.close();
     try {
       await opened.close();
     } finally {

@@ -3,8 +3,8 @@
 import type { AuditSink } from "../audit/record.js";
 import type { Authority } from "../authz/authority.js";
 import type { CapsReading } from "../authz/caps-list.js";
+import type { DocumentReader } from "../core/call/documents.js";
 import type { Limits } from "../core/call/limits.js";
-import type { PdfReader } from "../core/call/pdf.js";
 import type { Scanners } from "../core/call/scan.js";
 import type { CallScope } from "../core/call/scope.js";
 import type { Clock } from "../core/clock.js";
@@ -57,8 +57,8 @@ export interface DispatchOptions {
   readonly versions?: VersionCache | undefined;
   /** Scanners for operations that search in files. Absent: there are none. */
   readonly scanners?: Scanners | undefined;
-  /** Reads PDF files for models. Absent: they are described. */
-  readonly pdf?: PdfReader | undefined;
+  /** Reads the text of documents. Absent: models get them described. */
+  readonly documents?: DocumentReader | undefined;
   readonly clock: Clock;
   readonly discloseHostPaths: boolean;
   /** The caller's authority, before caps lists narrow it. */

@@ -62,6 +62,9 @@ async function fills(
   { search, isUnscoped }: { search: GrepCall; isUnscoped: boolean },
 ): Promise<boolean> {
   const isEnough: GrepCall["isEnough"] = ({ scanned, total }) => (isUnscoped ? scanned : total) > 0;
-  const { filesScanned, totalMatches } = await searchLines({ ...input, output: "files" }, { ...search, isEnough });
+  const { filesScanned, totalMatches } = await searchLines(
+    { ...input, output: "files", documents: false },
+    { ...search, isEnough },
+  );
   return (isUnscoped ? filesScanned : totalMatches) > 0;
 }

@@ -9,6 +9,7 @@ import type { ReadInput, ReadOutput } from "../schema/types.js";
 import { readFile } from "./content/read-file.js";
 import { checkRequest } from "./content/reading.js";
 import { atVersion, withContent } from "./history/version.js";
+import { parsePages } from "./rendering/extract.js";
 import { isImageType, lookAtImage } from "./rendering/image.js";
 
 /** `read`: the content of a file, or a range of it. */
@@ -19,7 +20,10 @@ export const read: Operation<ReadInput, ReadOutput> = {
   changes: false,
   looksInArchives: true,
   annotations: LOOKS,
-  check: checkRequest,
+  check: (input) => {
+    checkRequest(input);
+    parsePages(input.pages);
+  },
   run(input, call) {
     if (input.version !== undefined) return atVersion(call, input.version).then((past) => readFile(input, past));
     const unsaved = call.terms?.unsaved;
@@ -36,6 +40,11 @@ function lengthOf(output: ReadOutput): number {
 }
 
 function render(output: ReadOutput, input: ReadInput): Rendering {
+  // One block for the text of a document, and one for all else.
+  if (output.text !== undefined) {
+    const { text, ...facts } = output;
+    return { kind: "text", text, rest: facts, note: JSON.stringify(facts) };
+  }
   const { content: text = "", value, ...rest } = output;
   const content = attachedContent(output) ?? text;
   const note = noteOf(output, input);

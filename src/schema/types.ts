@@ -271,7 +271,7 @@ export interface ReadManyOutput {
     /**
      * content is made from the file: cells of a notebook, text of a PDF
      */
-    rendered?: "notebook" | "pdf";
+    rendered?: "notebook" | "pdf" | "docx" | "xlsx" | "pptx" | "odt" | "ods";
     hint?: string;
     truncated?: boolean;
     complete?: boolean;
@@ -555,7 +555,7 @@ export interface ReadInput {
   /**
    * Default auto
    */
-  mode?: "auto" | "text" | "bytes" | "json" | "";
+  mode?: "auto" | "text" | "bytes" | "json" | "extract" | "";
   /**
    * First line, from 1
    */
@@ -585,6 +585,20 @@ export interface ReadInput {
    */
   maxBytes?: number;
   /**
+   * extract: 3, 3-5
+   */
+  pages?:
+    | string
+    | number
+    | {
+        first?: number;
+        last?: number;
+      };
+  /**
+   * extract: default 16000
+   */
+  maxChars?: number;
+  /**
    * N<tab> before lines
    */
   lineNumbers?: boolean;
@@ -612,9 +626,25 @@ export interface ReadOutput {
    */
   description?: string;
   /**
-   * content is made from the file: cells of a notebook, text of a PDF
+   * content is made from the file: cells of a notebook, text of a document
    */
-  rendered?: "notebook" | "pdf";
+  rendered?: "notebook" | "pdf" | "docx" | "xlsx" | "pptx" | "odt" | "ods";
+  /**
+   * Of mode extract
+   */
+  text?: string;
+  chars?: number;
+  pages?: number;
+  firstPage?: number;
+  lastPage?: number;
+  meta?: {
+    title?: string;
+    author?: string;
+    created?: string;
+    sheets?: string[];
+    scanned?: boolean;
+    note?: string;
+  };
   hint?: string;
   truncated?: boolean;
   complete?: boolean;
@@ -774,6 +804,10 @@ export interface GrepInput {
    */
   exclude?: string | string[];
   /**
+   * PDF, docx, xlsx … too
+   */
+  documents?: boolean;
+  /**
    * Lines before
    */
   before?: number;
@@ -822,6 +856,9 @@ export interface GrepInput {
 export interface GrepOutput {
   matches?: {
     path: string;
+    page?: number;
+    slide?: number;
+    sheet?: string;
     line: number;
     text: string;
     before?: string[];

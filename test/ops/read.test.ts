@@ -73,11 +73,11 @@ describe("modes of file:read", () => {
     expect(await ground.run("read", { path: "empty", mode: "text" })).toEqual(empty);
   });
 
-  test.each([["yaml"], ["TEXT"], ["text "]])("are four, and %p is none of them", async (mode) => {
+  test.each([["yaml"], ["TEXT"], ["text "]])("are five, and %p is none of them", async (mode) => {
     expect(await ground.fail("read", { path: "a", mode })).toEqual({
       code: "INVALID_INPUT",
-      message: `Unknown mode '${mode}'. Expected: auto, text, bytes, json`,
-      data: { pointer: "/mode", expected: "auto, text, bytes, json" },
+      message: `Unknown mode '${mode}'. Expected: auto, text, bytes, json, extract`,
+      data: { pointer: "/mode", expected: "auto, text, bytes, json, extract" },
     });
   });
 

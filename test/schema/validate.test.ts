@@ -45,7 +45,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 const READ_FIELDS =
-  "root, path, mode, line, limit, head, tail, offset, length, maxBytes, lineNumbers, encoding, version";
+  "root, path, mode, line, limit, head, tail, offset, length, maxBytes, pages, maxChars, lineNumbers, encoding, version";
 
 describe("an input", () => {
   test.each(OPERATIONS.map(({ name }) => [name]))("of the least that is asked for is taken: %s", async (name) => {
@@ -129,11 +129,12 @@ describe("an input", () => {
 
   test("has one of the modes", async () => {
     const mode = (given: unknown) => fault("read", { ...least("read"), mode: given });
-    const modes = "auto, text, bytes, json";
+    const modes = "auto, text, bytes, json, extract";
     expect(await mode("Text")).toEqual(invalid(`Unknown mode 'Text'. Expected: ${modes}`, "/mode", modes));
     expect((await mode("a\nb")).message).toBe(`Unknown mode 'a\\u{a}b'. Expected: ${modes}`);
     expect((await mode("m".repeat(1000))).message).toBe(`Unknown mode '${"m".repeat(100)}'. Expected: ${modes}`);
-    for (const known of ["auto", "text", "bytes", "json", ""]) await check("read", { ...least("read"), mode: known });
+    for (const known of ["auto", "text", "bytes", "json", "extract", ""])
+      await check("read", { ...least("read"), mode: known });
   });
 
   test("has one of the words that a field takes", async () => {

@@ -49,6 +49,16 @@ export const FILE_COMMANDS = {
     text: "Writes files to standard output, byte for byte.",
     options: { number: flag("n", "with numbers of lines") },
   },
+  read: {
+    usage: "read [--extract [--pages PAGES] [--max-chars N]] ROOT:PATH…",
+    example: "read --extract --pages 3-5 docs:report.pdf",
+    text: "Writes files to standard output as cat does, or the text of documents.",
+    options: {
+      extract: { ...FLAG, text: "the text of a document: PDF, docx, xlsx, pptx, odt, ods, html and others" },
+      pages: value("PAGES", "these pages or slides: 3, 3-5 or 3-"),
+      "max-chars": value("N", "at most so many characters; default 1000000"),
+    },
+  },
   head: {
     usage: "head [-n LINES | -LINES] ROOT:PATH…",
     example: "head -n 20 docs:notes/a.md",
@@ -97,6 +107,7 @@ and .ignore leave out.`,
       context: { ...VALUE, short: "C" },
       regexp: { ...ANY_TEXT, short: "e", value: "PATTERN", text: "the pattern, where it begins with a dash" },
       recursive: flag("r", "as always"),
+      documents: { ...FLAG, text: "the text of documents too: PDF, docx, xlsx and others" },
       include: {
         ...{ ...MANY, heading: "--include GLOB, --exclude GLOB" },
         text: "only these files, not those: *.ts, src/**; may be repeated",

@@ -1,8 +1,9 @@
-// The commands `cat`, `head` and `tail`.
+// The commands `cat`, `read`, `head` and `tail`.
 
 import { conflict } from "../../core/errors/texts.js";
 import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
+import { warnIncomplete } from "./search.js";
 import { type FileSession, forEachItem, printJson } from "./session.js";
 
 /** Bytes per read. */
@@ -12,6 +13,8 @@ const DEFAULT_LINES = 10;
 /** Time between two looks at a file that is followed, in milliseconds. */
 const FOLLOW_MS = 500;
 const NEWLINE = 0x0a;
+/** Characters of a document, as many as one call gives. */
+const MOST_CHARS = 1_000_000;
 
 /**
  * Streams the content of a file, one read per chunk.
@@ -48,6 +51,23 @@ export async function cat(session: FileSession<"cat">): Promise<number> {
   return forEachItem(placesOf(session), session, async (place) => {
     if (session.json) return printJson(session, await session.invoke("file:read", place));
     for await (const bytes of contentOf(place, session)) await session.out(isNumbered ? numbered(bytes) : bytes);
+  });
+}
+
+/** `read`: as `cat`, or the text of documents. */
+export async function read(session: FileSession<"read">): Promise<number> {
+  const { pages, extract } = session.values;
+  const maxChars = numberOf("max-chars", session.values["max-chars"]) ?? MOST_CHARS;
+  return forEachItem(placesOf(session), session, async (place) => {
+    if (!extract) {
+      for await (const bytes of contentOf(place, session)) await session.out(bytes);
+      return;
+    }
+    const wish = { mode: "extract" as const, maxChars, ...(pages === undefined ? {} : { pages }) };
+    const found = await session.invoke("file:read", { ...place, ...wish });
+    if (session.json) return printJson(session, found);
+    await session.out(`${found.text}\n`);
+    if (found.truncated) warnIncomplete(session, place, { reason: "limit", hint: found.hint ?? found.meta?.note });
   });
 }
 

@@ -4,7 +4,7 @@ import type { FileRun } from "../arguments/files/line.js";
 import type { FileCommandName } from "../commands/files.js";
 import type { CommandContext } from "../context.js";
 import { cp, edit, mkdir, mv, patch, rm } from "./change.js";
-import { cat, head, tail } from "./content.js";
+import { cat, head, read, tail } from "./content.js";
 import { grep } from "./grep.js";
 import { diff, history, restore } from "./history.js";
 import { du, find } from "./search.js";
@@ -15,7 +15,7 @@ import { purge, trash, undo } from "./undo.js";
 import { watch } from "./watch.js";
 
 const RUNS: { readonly [N in FileCommandName]: (session: FileSession<N>) => Promise<number> } = {
-  ...{ ls, tree, stat, watch, cat, head, tail, grep, find, du, edit, patch, mkdir, rm, mv, cp, put, get },
+  ...{ ls, tree, stat, watch, cat, read, head, tail, grep, find, du, edit, patch, mkdir, rm, mv, cp, put, get },
   ...{ history, diff, undo, restore, trash, purge },
 };
 

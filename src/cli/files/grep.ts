@@ -42,6 +42,7 @@ function parseRequest({ values }: FileSession<"grep">, pattern: string): GrepReq
     ...{ pattern, output, limit: PAGE, timeoutMs: MAX_MS },
     ...(values["fixed-strings"] ? { literal: true } : {}),
     ...(values["ignore-case"] ? { ignoreCase: true } : {}),
+    ...(values.documents ? { documents: true } : {}),
     ...(values["no-ignore"] ? { ignore: "none" as const } : {}),
     ...(before === undefined ? {} : { before }),
     ...(after === undefined ? {} : { after }),

@@ -32,7 +32,7 @@ Serve and configure
 
 Files, on ROOT:PATH, with the flags of their namesakes
   ls tree stat du         what is there
-  cat head tail           what is in it
+  cat head tail read      what is in it; read --extract: the text of documents
   grep find               where something is
   edit patch put get      change files, copy them in or out
   mkdir rm mv cp          the rest

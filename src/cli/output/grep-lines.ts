@@ -8,6 +8,10 @@ import type { Paint } from "./paint.js";
 /** A match in the output of `file:grep`. */
 export interface ShownMatch {
   readonly path: string;
+  /** In a document. */
+  readonly page?: number;
+  readonly slide?: number;
+  readonly sheet?: string;
   readonly line: number;
   readonly text: string;
   readonly before?: readonly string[];
@@ -39,13 +43,14 @@ export function grepLines(
   const { paint, numbers, context, mark } = look;
   let end = last;
   const lines: string[] = [];
-  const put = (place: FilePlace, at: { line: number; sign: string; text: string }) => {
+  const put = (place: Shown, at: { line: number; sign: string; text: string }) => {
     const { line, sign, text } = at;
     const number = numbers ? `${paint(String(line), "line")}${sign}` : "";
-    lines.push(`${paint(placeText(place), "place")}${sign}${number}${text}\n`);
+    const unit = place.unit === "" ? "" : `${place.unit}${sign}`;
+    lines.push(`${paint(placeText(place), "place")}${sign}${unit}${number}${text}\n`);
   };
-  for (const { path, line, text, before = [], after = [] } of matches) {
-    const place = { root, path };
+  for (const { path, line, text, before = [], after = [], ...units } of matches) {
+    const place = { root, path, unit: unitText(units) };
     const first = line - before.length;
     if (context && end !== undefined && (end.path !== path || first > end.line + 1)) lines.push("--\n");
     before.forEach((one, index) => {
@@ -59,6 +64,18 @@ export function grepLines(
   }
   return { text: lines.join(""), last: end };
 }
+
+/** A place, and the page, slide or sheet in it. */
+type Shown = FilePlace & { readonly unit: string };
+
+const unitText = ({ page, slide, sheet }: Pick<ShownMatch, "page" | "slide" | "sheet">): string =>
+  page !== undefined
+    ? `page ${page}`
+    : slide !== undefined
+      ? `slide ${slide}`
+      : sheet === undefined
+        ? ""
+        : `sheet ${escapeText(sheet)}`;
 
 /** Escapes a line so that it stays one line; keeps tabs, which indent source. */
 export const escapeMatch = (text: string): string => text.split("\t").map(escapeText).join("\t");

@@ -2,9 +2,9 @@
 
 import type { ArchiveOpener } from "../call/archive.js";
 import type { Ability } from "../call/capability.js";
+import type { DocumentReader } from "../call/documents.js";
 import type { Limits, ReadBudget } from "../call/limits.js";
 import type { RelPath } from "../call/path.js";
-import type { PdfReader } from "../call/pdf.js";
 import type { Scanners } from "../call/scan.js";
 import type { CallScope } from "../call/scope.js";
 import type { CallTerms } from "../call/terms.js";
@@ -118,7 +118,7 @@ export interface Call {
   /** DID of the caller; `undefined`: the operator. */
   readonly caller: string | undefined;
   readonly scanners: Scanners | undefined;
-  readonly pdf: PdfReader | undefined;
+  readonly documents: DocumentReader | undefined;
   readonly terms: CallTerms | undefined;
   /** Present if and only if the operation `streams`. */
   readonly transfer: Transfer | undefined;

@@ -29,7 +29,7 @@ export function findOperation(
 
 /** The part of a call that every operation gets. */
 export function callOf({ context, scope, parts }: CallState): Call {
-  const { limits, tickets, tagOf, scanners, pdf, versions, turns } = parts;
+  const { limits, tickets, tagOf, scanners, documents, versions, turns } = parts;
   const { budget, takesBytes = false, memory, resolveAsset, storeAsset, transfer, terms, callerDID: caller } = context;
   const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
   return {
@@ -46,7 +46,7 @@ export function callOf({ context, scope, parts }: CallState): Call {
     turns,
     caller,
     scanners,
-    pdf,
+    documents,
     terms,
     transfer,
     issueTicket,

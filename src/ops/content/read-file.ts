@@ -1,15 +1,18 @@
 // Reads a file, or a range of it, as the answer of `read` and `readMany`: chooses the mode and applies the limits.
 
+import type { DocumentKind } from "../../core/call/documents.js";
 import { adapterError } from "../../core/errors/errors.js";
 import { at, notJson, notText, tooLargeToRead } from "../../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../../core/io.js";
 import type { ReadBytes, ReadRange } from "../../core/ports/backend.js";
 import type { FileCall } from "../../core/ports/operation.js";
+import { HEAD_BYTES, shownAsDocument } from "../../documents/kinds.js";
 import { parseInput, RefusedJson } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { describeFile, describesBytes, mayBeShown, mostBase64 } from "../rendering/describe-file.js";
+import { extractText } from "../rendering/extract.js";
 import { lookAtImage } from "../rendering/image.js";
-import { isPdf, readNotebook, readPdf, wantsNotebook, wantsRendered } from "../rendering/read-rendered.js";
+import { readAsText, readNotebook, wantsNotebook, wantsRendered } from "../rendering/read-rendered.js";
 import { cutLines } from "./cut-to-budget.js";
 import { codecOf, decodeText, type TextCodec, UTF8 } from "./encoding.js";
 import { etagFor } from "./file-etag.js";
@@ -42,6 +45,7 @@ export function readFile(request: ReadRequest, call: FileCall): Awaitable<ReadOu
   const reading = readingOf(request, call);
   const { mode } = reading;
   if (mode === "json") return readJson(reading);
+  if (mode === "extract") return extractText(reading);
   switch (rangeOf(request)) {
     case undefined:
       if (mode === "bytes" && call.budget !== undefined) return readFirstBytes(reading);
@@ -125,14 +129,20 @@ function readHead(reading: Reading): Awaitable<ReadOutput> {
     // At least the NUL window, so that a small budget does not change what counts as text.
     return { offset: 0, length: Math.max(mostCut + MARGIN, NUL_WINDOW) };
   };
-  return after(call.root.backend.read(call.path, plan, call.access), (found) =>
-    wantsRendered(reading) && isPdf(found.bytes) ? readPdfOrHead(reading, found) : cutToBudget(reading, found),
-  );
+  return after(call.root.backend.read(call.path, plan, call.access), (found) => {
+    const document = wantsRendered(reading)
+      ? shownAsDocument(call.path.segments.at(-1) ?? "", found.bytes.subarray(0, HEAD_BYTES))
+      : undefined;
+    return document === undefined ? cutToBudget(reading, found) : readTextOrHead(reading, document.kind, found);
+  });
 }
 
-/** The text of a PDF, else what any other file with these first bytes answers. */
-const readPdfOrHead = async (reading: Reading, found: ReadBytes): Promise<ReadOutput> =>
-  (await readPdf(reading)) ?? cutToBudget(reading, found);
+/** The text of a document, else what any other file with these first bytes answers. */
+const readTextOrHead = async (
+  reading: Reading,
+  kind: DocumentKind | undefined,
+  found: ReadBytes,
+): Promise<ReadOutput> => (await readAsText(reading, kind)) ?? cutToBudget(reading, found);
 
 function cutToBudget(reading: Reading, found: ReadBytes): Awaitable<ReadOutput> {
   const { call, request, mode, mostCut, mostLines, mostWhole } = reading;

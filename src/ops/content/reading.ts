@@ -15,7 +15,7 @@ import { isText, textIn } from "./text.js";
 /** The input of a read, without the path. */
 export type ReadRequest = Omit<ReadInput, "root" | "path">;
 
-export type Mode = "auto" | "text" | "bytes" | "json";
+export type Mode = "auto" | "text" | "bytes" | "json" | "extract";
 type RangeKind = "lines" | "head" | "tail" | "bytes";
 
 /** Input fields of each kind of range; only one kind may be given. */
@@ -87,10 +87,15 @@ export function checkRequest(request: ReadRequest): void {
   const { mode, encoding } = request;
   const range = rangeOf(request);
   if (range !== undefined) checkOneRange(request);
-  if (mode === "json" && range !== undefined) {
+  if ((mode === "json" || mode === "extract") && range !== undefined) {
     throw invalidInput("'mode' must be one of: auto, text, bytes when a range is given", "/mode", "auto, text, bytes");
   }
-  if ((mode === "json" || mode === "bytes") && request.lineNumbers === true) {
+  for (const field of ["pages", "maxChars"] as const) {
+    if (mode !== "extract" && request[field] !== undefined) {
+      throw invalidInput(`'${field}' is for mode: extract`, `/${field}`, `no ${field}`);
+    }
+  }
+  if (mode !== undefined && mode !== "auto" && mode !== "text" && mode !== "" && request.lineNumbers === true) {
     throw invalidInput("'mode' must be one of: auto, text with lineNumbers", "/mode", "auto, text");
   }
   if (encoding === undefined) return;

@@ -1,18 +1,19 @@
 // Reads files that models get in another form, such as notebooks as cells. Other callers get the files as they are.
 
-import { createHash } from "node:crypto";
-import type { PdfText } from "../../core/call/pdf.js";
+import type { DocumentKind, DocumentText } from "../../core/call/documents.js";
 import { counted } from "../../core/errors/wording.js";
-import { type Awaitable, after, runIo } from "../../core/io.js";
+import { type Awaitable, after } from "../../core/io.js";
 import type { ReadRange } from "../../core/ports/backend.js";
-import type { OpenFile } from "../../core/ports/open-file.js";
+import { type BinaryKind, isBinaryKind, KINDS } from "../../documents/kinds.js";
 import { isQuicklyParsed } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { cutLines } from "../content/cut-to-budget.js";
 import { UTF8 } from "../content/encoding.js";
 import { etagFor, versionOf } from "../content/file-etag.js";
+import { bySignature, mimeByName } from "../content/mime.js";
 import { holdAnswer, mimeAt, type Reading, rangeOf } from "../content/reading.js";
 import { textIn } from "../content/text.js";
+import { MAX_DOCUMENT_BYTES, markedText, readDocument } from "./document-text.js";
 import { notebookText } from "./notebook.js";
 
 /** Larger notebooks are read as plain text, as are notebooks with too many parts to parse quickly. */
@@ -66,8 +67,13 @@ interface RenderedText {
   readonly wholeBytes?: number;
 }
 
+const OTHERWISE = {
+  notebook: 'Pass mode: "text" for the rest',
+  document: 'Pass mode: "extract", with pages where it has such',
+};
+
 /** A rendered text within the budget, with the call that gives more of it. */
-function renderedOutput<Kind extends "notebook" | "pdf">(
+function renderedOutput<Kind extends "notebook" | BinaryKind>(
   rendered: Kind,
   { text, wholeBytes }: RenderedText,
   { mostCut, ceiling }: Reading,
@@ -77,82 +83,49 @@ function renderedOutput<Kind extends "notebook" | "pdf">(
   const { end, by } = cutLines(bytes, { codec: UTF8, maxBytes: mostCut, maxLines, isLast: true });
   const isCut = by !== undefined || (wholeBytes ?? 0) > bytes.length;
   const wanted = wholeBytes ?? Math.min(mostCut * GROWTH, ceiling);
-  const more = wanted > mostCut && wanted <= ceiling ? `Pass maxBytes: ${wanted}` : OTHERWISE[rendered];
+  const more =
+    wanted > mostCut && wanted <= ceiling
+      ? `Pass maxBytes: ${wanted}`
+      : OTHERWISE[rendered === "notebook" ? "notebook" : "document"];
   const cut = isCut ? { truncated: true, complete: false, reason: "bytes" as const, hint: more } : {};
   return { content: bytes.toString("utf8", 0, end), encoding: UTF8.name, rendered, ...cut };
 }
 
-const OTHERWISE = { notebook: 'Pass mode: "text" for the rest', pdf: "No call shows more of it" };
-
-/** Larger files are described. */
-const MAX_PDF_BYTES = 33_554_432;
-/** Maximum time (ms) for one file, waiting for a process included… */
-const MAX_MS = 20_000;
-/** …and the part of the call's remaining time that it may take, so that the file can be described instead. */
-const SHARE_OF_TIME = 0.7;
-/** Bytes read at once. */
-const CHUNK = 262_144;
-
-const SPENT = {
-  ...{ truncated: true, complete: false, reason: "limit" as const },
-  hint: "The last line says why",
-};
-
-const SIGNATURE = Buffer.from("%PDF-");
-
-/** Whether a file says that it is a PDF. @param head its first bytes */
-export const isPdf = (head: Buffer): boolean => head.subarray(0, SIGNATURE.length).equals(SIGNATURE);
-
 /**
- * The text of a PDF. `undefined`: it has none, or cannot be read, or not by what is installed here.
+ * The text of a document. `undefined`: it has none, or cannot be read, or not by what is installed here.
  * @throws as opening and reading the file does; ABORTED
  */
-export async function readPdf(reading: Reading): Promise<ReadOutput | undefined> {
+export async function readAsText(reading: Reading, kind: DocumentKind | undefined): Promise<ReadOutput | undefined> {
   const { call, mostCut } = reading;
-  if (call.pdf === undefined) return undefined;
   holdAnswer(call, mostCut);
   const file = await call.root.backend.open(call.path, call.access);
   try {
     const { size } = file;
-    if (size > MAX_PDF_BYTES) return undefined;
-    const digest = createHash("sha256");
-    const { scope } = call;
-    const text = await call.pdf.read({
-      source: bytesOf(file, (bytes) => digest.update(bytes)),
-      ...{ size, maxBytes: mostCut },
-      withinMs: Math.min(MAX_MS, scope.remainingMs() * SHARE_OF_TIME),
-      ...{ signal: scope.signal, caller: call.caller },
-    });
-    await runIo(scope.breathe(), scope);
-    if (text === undefined || text.pages.every((page) => page === "")) return undefined;
-    const cut = text.isSpent === true ? SPENT : {};
-    const facts = { size, mime: mimeAt(reading, SIGNATURE, () => true) };
+    if (size > MAX_DOCUMENT_BYTES) return undefined;
+    const { found, sha256 } = await readDocument(file, { kind, maxChars: mostCut }, call);
+    if ("fault" in found || found.parts.every(({ text }) => text === "")) return undefined;
+    if (!isBinaryKind(found.kind)) return undefined;
+    const head = await file.read(0, 64);
+    const cut = found.ends === "spent" ? SPENT : {};
     return {
       ...cut,
-      ...renderedOutput("pdf", { text: textOf(text) }, reading),
-      ...facts,
-      ...versionOf(digest.digest("hex"), call),
+      ...renderedOutput(found.kind, { text: textOf(found) }, reading),
+      ...{ size, mime: mimeByName(call.path.segments.at(-1) ?? "") ?? bySignature(head) ?? KINDS[found.kind].mime },
+      ...versionOf(sha256, call),
     };
   } finally {
     file.close();
   }
 }
 
-/** The bytes of a file up to the size that it had when it was opened. */
-async function* bytesOf(file: OpenFile, seen: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
-  for (let at = 0; at < file.size; ) {
-    const bytes = await file.read(at, Math.min(CHUNK, file.size - at));
-    if (bytes.length === 0) return;
-    seen(bytes);
-    yield bytes;
-    at += bytes.length;
-  }
-}
+const SPENT = {
+  ...{ truncated: true, complete: false, reason: "limit" as const },
+  hint: "The last line says why",
+};
 
-function textOf({ count, pages, isSpent }: PdfText): string {
-  const lines = pages.map((page, index) => `\n[page ${index + 1}]\n${page === "" ? "" : `${page}\n`}`);
-  const rest =
-    isSpent === true ? [`\n[from page ${pages.length + 1} on: not read, it takes too long or too much memory]\n`] : [];
-  const first = `rendered; the text of a PDF of ${counted(count, "page")}; its bytes: mode "bytes"\n`;
-  return [first, ...lines, ...rest].join("");
+function textOf(found: DocumentText): string {
+  const { title, units } = KINDS[found.kind];
+  const of = units === undefined || found.count === undefined ? "" : ` of ${counted(found.count, units)}`;
+  const rest = found.ends === "spent" ? "\n\n[not read any further: it takes too long or too much memory]" : "";
+  return `rendered; the text of ${title}${of}; its bytes: mode "bytes"\n\n${markedText(found).text}${rest}\n`;
 }

@@ -1,12 +1,13 @@
 // Collects the answer of a `grep` within its limits, and the position of the next page.
 
 import type { HiddenKind, Incomplete } from "../../core/call/completeness.js";
+import type { DocumentUnit } from "../../core/call/documents.js";
 import type { Scan, ScanJob } from "../../core/call/scan.js";
 import { type Place, tooMuchToSearch } from "../../core/errors/texts.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
 import { type Binding, type FilePosition, type Position, type Resume, writeCursor } from "../../search/cursor.js";
 import type { Sieve } from "../../search/entry-filter.js";
-import { textOfMatch } from "./grep-text.js";
+import { bytesOfMatch } from "./grep-text.js";
 import { EXHAUSTED, type HiddenTexts, hintOf, largeText, linksText } from "./search.js";
 
 /** A file passed to the scanner. */
@@ -24,6 +25,14 @@ export interface AddedPiece {
   readonly next: FilePosition;
 }
 
+/** A part of a document. */
+export interface DocumentPart {
+  readonly unit: DocumentUnit | undefined;
+  /** Lines of the parts before it. */
+  readonly before: number;
+}
+
+const WHOLE: DocumentPart = { unit: undefined, before: 0 };
 const USUAL_LIMIT = 200;
 /** Most bytes of lines in one answer. */
 const BUDGET = 65_536;
@@ -172,7 +181,18 @@ export class GrepAnswer {
     return !isKnown;
   }
 
-  /** A large file has been searched. */
+  /** The parts of a document follow. */
+  beginDocument(): void {
+    this.#scanned++;
+  }
+
+  /** @param part of a document, after so many lines of others */
+  addPart(path: readonly string[], scan: Exclude<Scan, "binary">, part: DocumentPart): void {
+    if (this.#wish.isLines) this.#addLines({ path, afterLine: 0 }, scan, part);
+    else this.#inFile += scan.count;
+  }
+
+  /** A large file, or a document, has been searched. */
   endPieces(path: readonly string[]): void {
     this.#addPieces(path);
     this.#finish(path);
@@ -184,15 +204,19 @@ export class GrepAnswer {
     if (count > 0) this.#addFile({ path, afterLine: 0 }, count);
   }
 
-  #addLines({ path }: ScannedFile, { count, lines }: Exclude<Scan, "binary">): void {
+  #addLines(
+    { path }: ScannedFile,
+    { count, lines }: Exclude<Scan, "binary">,
+    { unit, before }: DocumentPart = WHOLE,
+  ): void {
     this.#total += count;
     if (this.#isFull || count === 0) return;
     const shown = path.join("/");
     for (const line of lines) {
-      const match = { path: shown, ...line } as Match;
-      if (!this.#takes(this.#matches.length, bytesOf(match))) return;
+      const match = { path: shown, ...(unit && { [unit.is]: unit.at }), ...line } as Match;
+      if (!this.#takes(this.#matches.length, bytesOfMatch(match))) return;
       this.#matches.push(match);
-      this.#done = { path, line: line.line };
+      this.#done = { path, line: before + line.line };
     }
     if (lines.length < count) this.#fill(this.#matches.length >= this.#limit ? "limit" : "bytes");
   }
@@ -274,15 +298,3 @@ const ADVICE = {
   visited: "Pass a deeper path",
   error: "Pass a deeper path or a simpler pattern",
 };
-
-/** Per context line, the text for models may be longer than JSON by its line number. */
-const NUMBER_BYTES = 8;
-const SHOWN_BY_NUMBER = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
-
-/** Size of a match in the larger of its two forms: JSON, and text with some characters escaped by their code points. */
-function bytesOf(match: Match): number {
-  const json = JSON.stringify(match);
-  const { before = [], after = [] } = match;
-  const bytes = Buffer.byteLength(json) + 1 + NUMBER_BYTES * (before.length + after.length);
-  return SHOWN_BY_NUMBER.test(json) ? Math.max(bytes, Buffer.byteLength(textOfMatch(match))) : bytes;
-}

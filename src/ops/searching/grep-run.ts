@@ -6,7 +6,7 @@ import type { CallScope } from "../../core/call/scope.js";
 import type { SearchTerms } from "../../core/call/terms.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { notSupportedHere } from "../../core/errors/texts.js";
-import type { Io } from "../../core/io.js";
+import type { Awaitable, Io } from "../../core/io.js";
 import type { ReadRange, Visit, WalkContent, WalkEntry, WalkStep } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
@@ -15,7 +15,8 @@ import { type Patience, Sieve } from "../../search/entry-filter.js";
 import { compileGlobs, excludes, type Globs } from "../../search/globs.js";
 import type { Pace } from "../../search/match-budget.js";
 import { type Following, walk } from "./follow-links.js";
-import { GrepAnswer } from "./grep-answer.js";
+import { GrepAnswer, type ScannedFile } from "./grep-answer.js";
+import { GrepDocuments } from "./grep-documents.js";
 import { searchPieces } from "./grep-pieces.js";
 import { FileScans } from "./grep-scans.js";
 import { ignoreRules, isGitBase, namesGit } from "./search.js";
@@ -74,10 +75,14 @@ export async function searchLines(input: GrepInput, { base, call, patience, isEn
     ...{ answer, patience, encoding: input.encoding ?? base.root.encoding },
     isForeign: /[^\0-\x7f]/.test(pattern),
   });
+  const session =
+    input.documents === true ? call.documents?.open({ signal: call.scope.signal, caller: call.caller }) : undefined;
+  const documents = session && new GrepDocuments({ session, scans, answer, patience });
+  const ends = { answer, patience, isEnough: () => isEnough?.(answer) === true };
   try {
-    const ends = { answer, patience, isEnough: () => isEnough?.(answer) === true };
-    await search({ input, base, files, sieve, resume, scans, ...ends });
+    await search({ input, base, files, sieve, resume, scans, documents, ...ends });
   } finally {
+    session?.close();
     scanner.close();
   }
   if (resume?.isLost === true) throw invalidCursor();
@@ -118,13 +123,15 @@ interface Search {
   readonly sieve: Sieve;
   readonly resume: Resume | undefined;
   readonly scans: FileScans;
+  /** Absent: files are searched as they are. */
+  readonly documents: GrepDocuments | undefined;
   readonly answer: GrepAnswer;
   readonly patience: Patience;
   readonly isEnough: () => boolean;
 }
 
 async function search(search: Search): Promise<void> {
-  const { input, base, files, sieve, resume, scans, isEnough } = search;
+  const { input, base, files, sieve, resume, documents, isEnough } = search;
   const { root, path, access } = base;
   const found = path.segments.length === 0 ? undefined : await root.backend.stat(path, access);
   if (found?.type === "file") return searchFile(search);
@@ -155,24 +162,40 @@ async function search(search: Search): Promise<void> {
   const take = (entry: WalkEntry, content: WalkContent) => {
     const file = wanted.get(entry);
     wanted.delete(entry);
-    return file === undefined ? "on" : scans.take(file, content);
+    return file === undefined ? "on" : takeFile(file, content, maxBytes, search);
   };
-  const options = { visit, sizes: false, content: { maxBytes, take }, ...sieve.rules() };
+  const most = documents === undefined ? maxBytes : Math.max(maxBytes, MOST_FILE_BYTES);
+  const options = { visit, sizes: false, content: { maxBytes: most, take }, ...sieve.rules() };
   await walk(base, options, input.links === undefined ? undefined : files);
-  await scans.finish();
+  await search.scans.finish();
+}
+
+/** Searches a file, as a document where it is one. @param maxBytes of others */
+function takeFile(
+  file: ScannedFile,
+  content: WalkContent,
+  maxBytes: number,
+  { scans, documents }: Pick<Search, "scans" | "documents">,
+): Awaitable<"on" | "stop"> {
+  const plain = () =>
+    scans.take(file, content.length > maxBytes && typeof content !== "string" ? "too large" : content);
+  const taking = documents?.take(file, content);
+  return taking === undefined ? plain() : taking.then((taken) => taken ?? plain());
 }
 
 async function searchFile(search: Search): Promise<void> {
-  const { input, base, files, resume, scans } = search;
+  const { input, base, files, resume, scans, documents } = search;
   const { root, path, access } = base;
   const isWhole = input.multiline === true || files.isNarrowed;
   const maxBytes = input.maxFileBytes ?? (input.multiline === true ? MOST_FILE_BYTES : USUAL_FILE_BYTES);
   if (!files.takes(path.segments)) return;
-  const plan = (size: number): ReadRange => ({ offset: 0, length: size > maxBytes ? 0 : maxBytes + 1 });
+  const most = documents === undefined ? maxBytes : Math.max(maxBytes, MOST_FILE_BYTES);
+  const plan = (size: number): ReadRange => ({ offset: 0, length: size > most ? 0 : most + 1 });
   const { bytes, size } = await root.backend.read(path, plan, access);
   // The base is the only file, but the cursor's position must be found for the resume to be valid.
   const isLast = resume?.standing(path.segments) === "last";
   const file = { path: path.segments, afterLine: isLast ? resume.line : 0 };
+  if (size <= most && (await documents?.take(file, bytes)) !== undefined) return;
   if (size > maxBytes && !isWhole && input.maxFileBytes === undefined) return searchLarge(file.afterLine, search);
   await scans.take(file, Math.max(size, bytes.length) > maxBytes ? "too large" : bytes);
   await scans.finish();

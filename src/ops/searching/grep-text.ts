@@ -22,18 +22,35 @@ type Match = NonNullable<GrepOutput["matches"]>[number];
 
 function* linesOf(matches: readonly Match[]): Generator<string> {
   let path: string | undefined;
+  let unit = "";
   let last = 0;
   for (const match of matches) {
     const { line, before = [], after = [] } = match;
     const isNew = match.path !== path;
     if (isNew) yield escapeText(match.path);
     path = match.path;
+    const inUnit = unitOf(match);
+    if (inUnit !== "" && (isNew || inUnit !== unit)) {
+      yield `--- ${inUnit} ---`;
+      last = 0;
+    }
+    unit = inUnit;
     const hasContext = before.length > 0 || after.length > 0;
     if (!isNew && hasContext && line - before.length > last + 1) yield "--";
     yield* linesAround(match);
     last = (match.endLine ?? line) + after.length;
   }
 }
+
+/** The page, slide or sheet of a document that a match is in, as a line above it names it. */
+const unitOf = ({ page, slide, sheet }: Pick<Match, "page" | "slide" | "sheet">): string =>
+  page !== undefined
+    ? `page ${page}`
+    : slide !== undefined
+      ? `slide ${slide}`
+      : sheet === undefined
+        ? ""
+        : `sheet ${escapeText(sheet)}`;
 
 function* linesAround({ line, endLine = line, text, before = [], after = [], cut }: Match): Generator<string> {
   for (const [at, one] of before.entries()) yield `${line - before.length + at}-${escapeLine(one)}`;
@@ -44,7 +61,7 @@ function* linesAround({ line, endLine = line, text, before = [], after = [], cut
 }
 
 /** The text of a single match, with its path. */
-export const textOfMatch = (match: Match): string => [...linesOf([match]), ""].join("\n");
+const textOfMatch = (match: Match): string => [...linesOf([match]), ""].join("\n");
 
 /** Escapes control characters except tabs, which indent source code. */
 const escapeLine = (text: string): string => text.split("\t").map(escapeText).join("\t");
@@ -55,4 +72,16 @@ function noteOf(output: GrepOutput, given: number): string | undefined {
   const next = withCursor(hint, nextCursor);
   const total = `${given} of ${countIsComplete ? "" : "at least "}${totalMatches}`;
   return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
+}
+
+/** Per context line, the text for models may be longer than JSON by its line number. */
+const NUMBER_BYTES = 8;
+const SHOWN_BY_NUMBER = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
+
+/** Size of a match in the larger of its two forms: JSON, and text with some characters escaped by their code points. */
+export function bytesOfMatch(match: Match): number {
+  const json = JSON.stringify(match);
+  const { before = [], after = [] } = match;
+  const bytes = Buffer.byteLength(json) + 1 + NUMBER_BYTES * (before.length + after.length);
+  return SHOWN_BY_NUMBER.test(json) ? Math.max(bytes, Buffer.byteLength(textOfMatch(match))) : bytes;
 }

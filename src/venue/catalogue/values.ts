@@ -1,6 +1,8 @@
 // The value tree of a venue, `v/info`, `v/ops` and `v/skills`, by which clients discover it.
 
 import type { Adapter, JsonObject } from "../../core/ports/adapter.js";
+import { MAX_CHARS } from "../../documents/kinds.js";
+import { supportedKinds } from "../../documents/supported.js";
 import { type HostedOperation, operationAsset } from "./catalogue.js";
 import { fileSkill } from "./file-skill.js";
 
@@ -53,11 +55,16 @@ function treeOf(options: ValuesOptions): JsonObject {
       own.map(({ path, metadata }) => [path.slice(path.lastIndexOf("/") + 1), operationAsset(metadata)]),
     ),
   ]);
-  const info = { name, did, version, started, protocols, url: options.url(), adapters: Object.fromEntries(infos) };
+  // Upstream has an adapter of its own for documents; here reads have a mode.
+  const documents = adapters.some((adapter) => adapter.name === "file") ? [["documents", documentsPart()]] : [];
+  const hosted = Object.fromEntries([...infos, ...documents]);
+  const info = { name, did, version, started, protocols, url: options.url(), adapters: hosted };
   const files = fileSkill(operations.map(({ path }) => path));
   const skills = files && { files, data: { files } };
   return { v: { info, ops: Object.fromEntries(ops), ...(skills && { skills }) } };
 }
+
+const documentsPart = (): JsonObject => ({ supported: supportedKinds(), maxChars: MAX_CHARS });
 
 const DRIVES_PATH = "/dlfs/";
 

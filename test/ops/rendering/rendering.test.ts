@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { lookAtImage } from "../../../src/ops/rendering/image.js";
 import { notebookText } from "../../../src/ops/rendering/notebook.js";
-import { compressedPdf, doublingPdf, encryptedPdf, pdfWith } from "../../pdf/make-pdf.js";
+import { compressedPdf, doublingPdf, encryptedPdf, pdfWith } from "../../documents/make-pdf.js";
 import { etagOfContent } from "../content/etags.js";
 import { useGround } from "../ground.js";
 import { gif, jpeg, png, WEBPS, webp } from "./images.js";
@@ -310,13 +310,13 @@ ValueError: no
 describe("a PDF", () => {
   const SHOWN = `rendered; the text of a PDF of 3 pages; its bytes: mode "bytes"
 
-[page 1]
+--- page 1 ---
 First line
 second line
 
-[page 2]
+--- page 2 ---
 
-[page 3]
+--- page 3 ---
 Third
 `;
 
@@ -347,14 +347,21 @@ Third
 
   test("is cut to the budget", async () => {
     ground.put("a.pdf", pdf);
-    const small = { budget: { ...BUDGET, defaultBytes: 90 } };
+    const small = { budget: { ...BUDGET, defaultBytes: 96 } };
     const read = await ground.run("read", { path: "a.pdf" }, small);
-    expect(read).toMatchObject({ content: SHOWN.slice(0, 85), complete: false, truncated: true, reason: "bytes" });
-    expect((await ground.render("read", { path: "a.pdf" }, small)).note).toMatch(/^Cut\. Pass maxBytes: 360\. etag /);
-    expect((await ground.run("read", { path: "a.pdf", maxBytes: 360 }, small)).content).toBe(SHOWN);
+    expect(read).toMatchObject({
+      content: SHOWN.slice(0, SHOWN.indexOf("second")),
+      complete: false,
+      truncated: true,
+      reason: "bytes",
+    });
+    expect((await ground.render("read", { path: "a.pdf" }, small)).note).toMatch(/^Cut\. Pass maxBytes: 384\. etag /);
+    expect((await ground.run("read", { path: "a.pdf", maxBytes: 384 }, small)).content).toBe(SHOWN);
     // No hint names a call that would change nothing.
-    const most = { budget: { ...BUDGET, defaultBytes: 90, maxBytes: 90 } };
-    expect((await ground.run("read", { path: "a.pdf" }, most)).hint).toBe("No call shows more of it");
+    const most = { budget: { ...BUDGET, defaultBytes: 96, maxBytes: 96 } };
+    expect((await ground.run("read", { path: "a.pdf" }, most)).hint).toBe(
+      'Pass mode: "extract", with pages where it has such',
+    );
   });
 
   test.each([

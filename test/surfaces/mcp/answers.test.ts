@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { cleanUp, makeFolder } from "../../cli/process.js";
+import { compressedPdf } from "../../documents/make-pdf.js";
 import { etagOfContent } from "../../ops/content/etags.js";
 import { gif, jpeg, png, webp } from "../../ops/rendering/images.js";
-import { compressedPdf } from "../../pdf/make-pdf.js";
 import { type RawClient, startRaw } from "./raw.js";
 import { type Answer, restOf, textOf } from "./sessions.js";
 
@@ -191,7 +191,7 @@ describe("a body comes as", () => {
 
   test("text by page for a PDF", async () => {
     const answer = await read("two.pdf");
-    const text = expect.stringMatching(/^rendered; .* 2 pages;.*\n\n\[page 1\]\nOne\n\n\[page 2\]\nTwo\n$/);
+    const text = expect.stringMatching(/^rendered; .* 2 pages;.*\n\n--- page 1 ---\nOne\n\n--- page 2 ---\nTwo\n$/);
     expect(answer.content).toEqual([{ type: "text", text }, versionOf(PDF)]);
   });
 

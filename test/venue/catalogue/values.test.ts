@@ -53,6 +53,10 @@ describe("the tree of values", () => {
           adapters: {
             file: { name: "file", description: "A fake", operations: ["v/ops/file/read", "v/ops/file/walk"] },
             idle: { name: "idle", description: "A fake", operations: [] },
+            documents: {
+              supported: ["pdf", "docx", "xlsx", "pptx", "odt", "ods", "html", "xhtml", "ipynb", "text"],
+              maxChars: 1_000_000,
+            },
           },
         },
         ops: { file: { read, walk }, idle: {} },

@@ -62,10 +62,11 @@ _venue_files_words() {
     "ls") options="--long --human-readable --all --time --one --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
     "tree") options="--level --size --human-readable --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
     "cat") options="--number --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "read") options="--extract --pages --max-chars --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
     "head") options="--lines --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
     "tail") options="--lines --follow --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
     "watch"|"stat"|"diff") options="--config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
-    "grep") options="--fixed-strings --ignore-case --line-number --files-with-matches --count --after-context --before-context --context --regexp --recursive --include --exclude --no-ignore --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
+    "grep") options="--fixed-strings --ignore-case --line-number --files-with-matches --count --after-context --before-context --context --regexp --recursive --documents --include --exclude --no-ignore --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
     "find") options="--name --iname --path --type --maxdepth --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
     "du") options="--all --bytes --human-readable --summarize --max-depth --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
     "edit") options="--old --new --expect --all --edits --encoding --if-match --dry-run --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
@@ -82,12 +83,12 @@ _venue_files_words() {
   case "$before" in
     --config|--root|--caps|--proof|--out|--token|--within) files=1; return 0;;
     --for) [ "$one" = init ] && candidates="claude-code claude-desktop cursor vscode zed codex gemini antigravity copilot kiro windsurf goose opencode";;
-    *) [ $at -eq 1 ] && candidates="init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive ls tree cat head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help";;
+    *) [ $at -eq 1 ] && candidates="init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive ls tree cat read head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help";;
   esac
   case "$current" in -*) candidates=$options;; esac
   if [ -z "$candidates" ]; then
     case "$one" in
-      ls|tree|cat|head|tail|watch|stat|grep|find|du|edit|patch|put|get|history|diff|undo|restore|trash|purge|mkdir|rm|mv|cp) asked=1 candidates=$(venue-files __complete "${words[@]}" 2>/dev/null);;
+      ls|tree|cat|read|head|tail|watch|stat|grep|find|du|edit|patch|put|get|history|diff|undo|restore|trash|purge|mkdir|rm|mv|cp) asked=1 candidates=$(venue-files __complete "${words[@]}" 2>/dev/null);;
     esac
     files=1
   fi

@@ -1,7 +1,7 @@
 # Completion of venue-files for fish: venue-files completion fish | source
-set -g __venue_files_paths ls tree cat head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp
+set -g __venue_files_paths ls tree cat read head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp
 complete -c venue-files -f
-complete -c venue-files -n '__fish_use_subcommand' -a 'init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive ls tree cat head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help'
+complete -c venue-files -n '__fish_use_subcommand' -a 'init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive ls tree cat read head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help'
 complete -c venue-files -n '__fish_seen_subcommand_from key' -a 'new show'
 complete -c venue-files -n '__fish_seen_subcommand_from token' -a 'issue ls revoke inspect identity'
 complete -c venue-files -n '__fish_seen_subcommand_from lock' -a 'ls drop'
@@ -72,6 +72,9 @@ complete -c venue-files -n '__fish_seen_subcommand_from $__venue_files_paths' -l
 complete -c venue-files -n '__fish_seen_subcommand_from tree' -l level
 complete -c venue-files -n '__fish_seen_subcommand_from tree' -l size
 complete -c venue-files -n '__fish_seen_subcommand_from cat' -l number
+complete -c venue-files -n '__fish_seen_subcommand_from read' -l extract
+complete -c venue-files -n '__fish_seen_subcommand_from read' -l pages
+complete -c venue-files -n '__fish_seen_subcommand_from read' -l max-chars
 complete -c venue-files -n '__fish_seen_subcommand_from head tail history' -l lines
 complete -c venue-files -n '__fish_seen_subcommand_from tail' -l follow
 complete -c venue-files -n '__fish_seen_subcommand_from grep' -l fixed-strings
@@ -84,6 +87,7 @@ complete -c venue-files -n '__fish_seen_subcommand_from grep' -l before-context
 complete -c venue-files -n '__fish_seen_subcommand_from grep' -l context
 complete -c venue-files -n '__fish_seen_subcommand_from grep' -l regexp
 complete -c venue-files -n '__fish_seen_subcommand_from grep put get rm cp' -l recursive
+complete -c venue-files -n '__fish_seen_subcommand_from grep' -l documents
 complete -c venue-files -n '__fish_seen_subcommand_from grep' -l include
 complete -c venue-files -n '__fish_seen_subcommand_from grep' -l exclude
 complete -c venue-files -n '__fish_seen_subcommand_from grep' -l no-ignore

@@ -3,24 +3,44 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, describe, expect, jest, test } from "@jest/globals";
-import type { PdfRequest } from "../../src/core/call/pdf.js";
+import type { DocumentFault, DocumentReading, DocumentRequest, DocumentText } from "../../src/core/call/documents.js";
 import { compiledFile, packageFile } from "../../src/core/package-files.js";
-import { PdfProcesses } from "../../src/pdf/pdf-processes.js";
+import { DocumentProcesses } from "../../src/documents/document-processes.js";
 import { bombPdf, compressedPdf, damagedTable, doublingPdf, encryptedPdf, pdfWith } from "./make-pdf.js";
 
 const folder = mkdtempSync(join(tmpdir(), "venue-files-pdf-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const opened: PdfProcesses[] = [];
+const opened: DocumentProcesses[] = [];
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.close();
 });
 
-function readerOf(program?: URL): PdfProcesses {
-  const reader = new PdfProcesses(program);
+/** Reads each file as a call of its own does. */
+function readerOf(program?: URL) {
+  const reader = new DocumentProcesses(program);
   opened.push(reader);
-  return reader;
+  const read = async ({ signal, caller, ...request }: Request): Promise<DocumentText | DocumentFault> => {
+    const session = reader.open({ signal, caller });
+    try {
+      return await session.read(request);
+    } finally {
+      session.close();
+    }
+  };
+  return { read, open: () => reader.open({}), close: () => reader.close() };
 }
+
+type Request = DocumentRequest & DocumentReading;
+
+/** The texts of pages, and how many the document has. */
+function pagesOf(found: DocumentText | DocumentFault) {
+  if ("fault" in found) return found;
+  const { count, parts, ends } = found;
+  return { count, pages: parts.map(({ text }) => text), ...(ends === undefined ? {} : { ends }) };
+}
+
+const SPENT = { fault: "spent" };
 
 /** A program in place of the one that reads. */
 function programOf(name: string, code: string): URL {
@@ -29,13 +49,13 @@ function programOf(name: string, code: string): URL {
   return pathToFileURL(path);
 }
 
-interface Told extends PdfRequest {
+interface Told extends Request {
   /** Resolves when all bytes have been taken. */
   readonly taken: Promise<void>;
   isBegun(): boolean;
 }
 
-function requestOf(bytes: Buffer, more: Partial<PdfRequest> = {}): Told {
+function requestOf(bytes: Buffer, more: Partial<Request> = {}): Told {
   let isBegun = false;
   let onTaken = () => {};
   const taken = new Promise<void>((resolve) => {
@@ -46,7 +66,7 @@ function requestOf(bytes: Buffer, more: Partial<PdfRequest> = {}): Told {
     for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
     onTaken();
   }
-  const usual = { source: source(), size: bytes.length, maxBytes: 65_536, withinMs: 25_000 };
+  const usual = { source: source(), size: bytes.length, kind: "pdf" as const, maxChars: 65_536, withinMs: 25_000 };
   return { ...usual, taken, isBegun: () => isBegun, ...more };
 }
 
@@ -56,22 +76,27 @@ describe("the text of a PDF", () => {
     ["from compressed pages", compressedPdf("One\nline two", "Three")],
     ["where the table of offsets is damaged", damagedTable("One\nline two", "Three")],
   ])("comes page by page, %s", async (_, bytes) => {
-    expect(await readerOf().read(requestOf(bytes))).toEqual({ count: 2, pages: ["One\nline two", "Three"] });
+    const found = await readerOf().read(requestOf(bytes));
+    expect(pagesOf(found)).toEqual({ count: 2, pages: ["One\nline two", "Three"] });
   });
 
   test("is read no further than is asked for", async () => {
     const bytes = pdfWith(...Array.from({ length: 40 }, () => "0123456789"));
-    const found = await readerOf().read(requestOf(bytes, { maxBytes: 100 }));
-    expect(found).toEqual({ count: 40, pages: Array.from({ length: 10 }, () => "0123456789") });
+    const found = await readerOf().read(requestOf(bytes, { maxChars: 100 }));
+    expect(pagesOf(found)).toEqual({
+      count: 40,
+      pages: Array.from({ length: 11 }, () => "0123456789"),
+      ends: "enough",
+    });
   });
 
   test.each([
-    ["encrypted with a password", encryptedPdf()],
-    ["cut short", pdfWith("One").subarray(0, 200)],
-    ["none", Buffer.from("%PDF-1.7\nnothing")],
-    ["empty", Buffer.alloc(0)],
-  ])("is undefined where the file is %s", async (_, bytes) => {
-    expect(await readerOf().read(requestOf(bytes))).toBeUndefined();
+    ["encrypted", "encrypted with a password", encryptedPdf()],
+    ["damaged", "cut short", pdfWith("One").subarray(0, 200)],
+    ["damaged", "none", Buffer.from("%PDF-1.7\nnothing")],
+    ["damaged", "empty", Buffer.alloc(0)],
+  ])("is %s where the file is %s", async (fault, _, bytes) => {
+    expect(await readerOf().read(requestOf(bytes))).toEqual({ fault });
   });
 
   test("ends where memory does: a page that unpacks to gigabytes ends it, with what came before", async () => {
@@ -80,10 +105,10 @@ describe("the text of a PDF", () => {
       "measured.mjs",
       `import { writeFileSync } from "node:fs";
       process.on("exit", () => writeFileSync(${JSON.stringify(peak)}, String(process.resourceUsage().maxRSS)));
-      await import(${JSON.stringify(compiledFile("pdf/pdf-process").href)});`,
+      await import(${JSON.stringify(compiledFile("documents/documents-process").href)});`,
     );
     const found = await readerOf(measured).read(requestOf(bombPdf(9000)));
-    expect(found).toEqual({ count: 2, pages: ["before"], isSpent: true });
+    expect(pagesOf(found)).toEqual({ count: 2, pages: ["before"], ends: "spent" });
     const mebibytes = Number(readFileSync(peak, "utf8")) / 1024;
     expect(mebibytes).toBeGreaterThan(64);
     // 256, and what is taken between two looks, which are further apart on a busy machine. Unpacked it is gigabytes.
@@ -91,8 +116,10 @@ describe("the text of a PDF", () => {
   });
 
   test("ends where time does: a page that never ends is killed", async () => {
-    expect((await readerOf().read(requestOf(doublingPdf(3))))?.pages[0]).toMatch(/^(x\s*){8}$/);
-    expect(await readerOf().read(requestOf(doublingPdf(60), { withinMs: 1_500 }))).toBeUndefined();
+    expect(pagesOf(await readerOf().read(requestOf(doublingPdf(3))))).toMatchObject({
+      pages: [expect.stringMatching(/^(x\s*){8}$/)],
+    });
+    expect(await readerOf().read(requestOf(doublingPdf(60), { withinMs: 1_500 }))).toEqual(SPENT);
   });
 });
 
@@ -102,8 +129,10 @@ describe("the processes", () => {
     const program = programOf(
       "stuck.mjs",
       `import { renameSync, writeFileSync } from "node:fs";
-      writeFileSync(${JSON.stringify(`${bounds}.new`)}, process.argv[2]);
-      renameSync(${JSON.stringify(`${bounds}.new`)}, ${JSON.stringify(bounds)});
+      process.stdin.once("data", (line) => {
+        writeFileSync(${JSON.stringify(`${bounds}.new`)}, line);
+        renameSync(${JSON.stringify(`${bounds}.new`)}, ${JSON.stringify(bounds)});
+      });
       setInterval(() => {}, 60_000);`,
     );
     const timers: { run: () => void; ms: number }[] = [];
@@ -115,7 +144,7 @@ describe("the processes", () => {
       expect(timers).toHaveLength(1);
       const [kill] = timers;
       kill?.run();
-      expect(await answer).toBeUndefined();
+      expect(await answer).toEqual(SPENT);
       expect(kill?.ms).toBeLessThanOrEqual(2_000);
       expect(JSON.parse(readFileSync(bounds, "utf8")).withinMs).toBe((kill?.ms ?? 0) * 0.75);
     } finally {
@@ -134,7 +163,7 @@ describe("the processes", () => {
     expect(third.isBegun()).toBe(false);
     cancel.abort();
     await Promise.all(running);
-    expect(await waiting).toEqual({ count: 1, pages: ["third"] });
+    expect(pagesOf(await waiting)).toEqual({ count: 1, pages: ["third"] });
   });
 
   test("are given to callers by turns", async () => {
@@ -144,7 +173,9 @@ describe("the processes", () => {
     const running = endless.map((request) => expect(reader.read(request)).rejects.toMatchObject({ code: "ABORTED" }));
     const served: string[] = [];
     const waiting = ["a", "a", "a", "b"].map((caller) =>
-      reader.read(requestOf(pdfWith(caller), { caller })).then((found) => served.push(...(found?.pages ?? []))),
+      reader
+        .read(requestOf(pdfWith(caller), { caller }))
+        .then((found) => served.push(...("parts" in found ? found.parts.map(({ text }) => text) : []))),
     );
     cancels[0]?.abort();
     await Promise.all(waiting);
@@ -158,7 +189,7 @@ describe("the processes", () => {
     const cancel = new AbortController();
     const endless = [1, 2].map(() => requestOf(doublingPdf(60), { signal: cancel.signal }));
     const running = endless.map((request) => expect(reader.read(request)).rejects.toMatchObject({ code: "ABORTED" }));
-    expect(await reader.read(requestOf(pdfWith("late"), { withinMs: 1 }))).toBeUndefined();
+    expect(await reader.read(requestOf(pdfWith("late"), { withinMs: 1 }))).toEqual({ fault: "busy" });
     const other = new AbortController();
     const cancelled = expect(reader.read(requestOf(pdfWith("gone"), { signal: other.signal }))).rejects.toMatchObject({
       code: "ABORTED",
@@ -168,7 +199,8 @@ describe("the processes", () => {
     cancel.abort();
     await Promise.all(running);
     const all = ["a", "b", "c", "d"].map((text) => reader.read(requestOf(pdfWith(text))));
-    expect((await Promise.all(all)).map((found) => found?.pages)).toEqual([["a"], ["b"], ["c"], ["d"]]);
+    const texts = (await Promise.all(all)).map((found) => "parts" in found && found.parts.map(({ text }) => text));
+    expect(texts).toEqual([["a"], ["b"], ["c"], ["d"]]);
   });
 
   test("end when the reader is closed, whether they run or wait", async () => {
@@ -184,12 +216,13 @@ describe("the processes", () => {
   test("have nothing of the environment, and compile nothing from strings", async () => {
     const told = programOf(
       "told.mjs",
-      `const pages = [Object.keys(process.env).filter((name) => /^(PATH|HOME|NODE_OPTIONS)$/.test(name)).join()];
-      try { new Function("return 1"); pages.push("compiled"); } catch { pages.push("refused"); }
-      process.stdin.resume().on("end", () => process.stdout.write(JSON.stringify({ count: 2, pages })));`,
+      `const names = Object.keys(process.env).filter((name) => /^(PATH|HOME|NODE_OPTIONS)$/.test(name)).join();
+      let compiles = true;
+      try { new Function("return 1"); } catch { compiles = false; }
+      process.stdin.once("data", () => process.stdout.write(JSON.stringify({ fault: names, peer: compiles }) + "\\n"));`,
     );
     expect(process.env["PATH"]).toBeDefined();
-    expect(await readerOf(told).read(requestOf(pdfWith("x")))).toEqual({ count: 2, pages: ["", "refused"] });
+    expect(await readerOf(told).read(requestOf(pdfWith("x")))).toEqual({ fault: "", peer: false });
   });
 
   test.each([
@@ -199,7 +232,7 @@ describe("the processes", () => {
   ])("make no failure of a program that %s", async (_, code) => {
     // Longer than the test may last: nothing here ends by its time.
     const request = requestOf(Buffer.alloc(1_000_000), { withinMs: 600_000 });
-    expect(await readerOf(programOf("odd.mjs", code)).read(request)).toBeUndefined();
+    expect(await readerOf(programOf("odd.mjs", code)).read(request)).toEqual(SPENT);
   });
 
   test("pass on what the file itself fails with", async () => {
@@ -214,12 +247,12 @@ describe("the processes", () => {
     const alone = join(folder, "alone");
     mkdirSync(alone);
     writeFileSync(join(alone, "package.json"), '{ "type": "module" }');
-    cpSync(packageFile("dist/pdf"), join(alone, "dist", "pdf"), { recursive: true });
+    cpSync(packageFile("dist/documents"), join(alone, "dist", "documents"), { recursive: true });
     cpSync(packageFile("dist/bundle"), join(alone, "dist", "bundle"), { recursive: true });
-    const reader = readerOf(pathToFileURL(join(alone, "dist", "pdf", "pdf-process.js")));
+    const reader = readerOf(pathToFileURL(join(alone, "dist", "documents", "documents-process.js")));
     const [first, second] = [requestOf(pdfWith("x")), requestOf(pdfWith("x"))];
-    expect(await reader.read(first)).toBeUndefined();
-    expect(await reader.read(second)).toBeUndefined();
+    expect(await reader.read(first)).toEqual({ fault: "missing", peer: "unpdf" });
+    expect(await reader.read(second)).toEqual({ fault: "missing", peer: "unpdf" });
     expect([first.isBegun(), second.isBegun()]).toEqual([true, false]);
   });
 });

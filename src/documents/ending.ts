@@ -1,0 +1,35 @@
+// Ends of a reading before the end of its file.
+
+import type { DocumentFault, DocumentText } from "../core/call/documents.js";
+
+/** There is as much text as was asked for, or a bound is reached. */
+export class Ended extends Error {
+  readonly why: NonNullable<DocumentText["ends"]>;
+
+  constructor(why: NonNullable<DocumentText["ends"]>) {
+    super(why);
+    this.why = why;
+  }
+}
+
+/** The file cannot be read. */
+export class Unreadable extends Error {
+  readonly fault: DocumentFault["fault"];
+  readonly peer: string | undefined;
+
+  constructor(fault: DocumentFault["fault"], peer?: string) {
+    super(fault);
+    this.fault = fault;
+    this.peer = peer;
+  }
+}
+
+/** Loads a package that need not be installed. @throws Unreadable */
+export async function loadPeer<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND") throw new Unreadable("missing", name);
+    throw error;
+  }
+}

@@ -1,0 +1,119 @@
+// The text of a document as its reader finds it: lines, and rows of tables with their cells in one line.
+
+import type { DocumentUnit } from "../core/call/documents.js";
+import { Ended } from "./ending.js";
+import type { Facts, ThreadMessage } from "./messages.js";
+
+/** Characters sent at once: what was sent is kept if time or memory end. */
+const BATCH_CHARS = 65_536;
+
+// Control characters that text does not contain, such as form feeds.
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
+
+export class Flow {
+  readonly #send: (message: ThreadMessage) => void;
+  /** Characters that are still wanted. */
+  #left: number;
+  #line = "";
+  /** Cells of the rows that are open; a table may lie in a cell. */
+  readonly #rows: string[][] = [];
+  #batch = "";
+  /** Nothing of the unit has been written. */
+  #isFresh = true;
+  #isBlank = false;
+
+  constructor(send: (message: ThreadMessage) => void, maxChars: number) {
+    this.#send = send;
+    this.#left = maxChars;
+  }
+
+  facts(facts: Facts): void {
+    this.#send({ is: "facts", facts });
+  }
+
+  unit(unit: DocumentUnit): void {
+    this.finish();
+    this.#isFresh = true;
+    this.#isBlank = false;
+    this.#send({ is: "unit", unit });
+  }
+
+  /** Text within a line. @throws Ended */
+  text(text: string): void {
+    const row = this.#rows.at(-1);
+    if (row === undefined) this.#line += text;
+    else row.push(`${row.pop() ?? ""}${text}`);
+    if (this.#line.length > this.#left) this.end();
+  }
+
+  /** Text with lines of its own. @throws Ended */
+  lines(text: string): void {
+    for (const line of text.split("\n")) {
+      this.text(line);
+      this.end();
+    }
+  }
+
+  /** The end of a line; in a cell there are none. @throws Ended */
+  end(): void {
+    if (this.#rows.length > 0) {
+      this.text(" ");
+      return;
+    }
+    const line = this.#line;
+    this.#line = "";
+    this.#write(line);
+  }
+
+  /** Ends a line that has begun. @throws Ended */
+  break(): void {
+    if (this.#rows.length > 0 || this.#line !== "") this.end();
+  }
+
+  /** @throws Ended */
+  openRow(): void {
+    if (this.#rows.length === 0) this.break();
+    this.#rows.push([]);
+  }
+
+  openCell(): void {
+    this.#rows.at(-1)?.push("");
+  }
+
+  /** @throws Ended */
+  closeRow(): void {
+    const cells = this.#rows.pop();
+    if (cells === undefined) return;
+    const line = cells.map((cell) => cell.replace(/\s+/g, " ").trim()).join("\t");
+    if (this.#rows.length > 0) this.text(`${line.replaceAll("\t", " ")} `);
+    else this.#write(line);
+  }
+
+  /** Writes what is in hand. */
+  finish(): void {
+    while (this.#rows.length > 0) this.closeRow();
+    if (this.#line !== "") this.end();
+    this.#flush();
+  }
+
+  /** One empty line stands for several, none at the ends of a unit. */
+  #write(given: string): void {
+    const line = given.replace(CONTROLS, "").trimEnd().toWellFormed();
+    if (line === "") {
+      this.#isBlank = !this.#isFresh;
+      return;
+    }
+    const text = `${this.#isFresh ? "" : "\n"}${this.#isBlank ? "\n" : ""}${line}`;
+    this.#isFresh = false;
+    this.#isBlank = false;
+    this.#batch += text;
+    this.#left -= text.length;
+    if (this.#left < 0 || this.#batch.length > BATCH_CHARS) this.#flush();
+    if (this.#left < 0) throw new Ended("enough");
+  }
+
+  #flush(): void {
+    if (this.#batch !== "") this.#send({ is: "text", text: this.#batch });
+    this.#batch = "";
+  }
+}

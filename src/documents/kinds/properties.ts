@@ -1,0 +1,41 @@
+// Properties of the documents of Office.
+
+import type { DocumentMeta } from "../../core/call/documents.js";
+import { type Package, relationOf } from "../package.js";
+
+/** Fields by the names of elements. */
+const FIELDS: Readonly<Record<string, "title" | "author" | "created">> = {
+  title: "title",
+  creator: "author",
+  created: "created",
+};
+
+/** Opens the main part of a document. @returns its name, and what the document says of itself */
+export async function readProperties(file: Package, main: string): Promise<{ part: string; meta: DocumentMeta }> {
+  const relations = await file.relations("");
+  const meta: DocumentMeta = {};
+  let field: "title" | "author" | "created" | undefined;
+  await file.readIfThere(relationOf(relations, "core-properties"), {
+    open: (name) => {
+      field = FIELDS[name];
+    },
+    text: (text) => {
+      if (field !== undefined) meta[field] = `${meta[field] ?? ""}${text}`;
+    },
+    close: () => {
+      field = undefined;
+    },
+  });
+  return { part: relationOf(relations, "officeDocument") ?? main, meta: tidyMeta(meta) };
+}
+
+const MAX_CHARS = 500;
+
+/** Fields that say something, of a length that fits beside a text. */
+export function tidyMeta({ title, author, created, ...rest }: DocumentMeta): DocumentMeta {
+  const texts = Object.entries({ title, author, created }).map(([name, text = ""]) => [
+    name,
+    text.replace(/\s+/g, " ").trim().slice(0, MAX_CHARS).toWellFormed(),
+  ]);
+  return { ...Object.fromEntries(texts.filter(([, text]) => text !== "")), ...rest };
+}

@@ -1,0 +1,182 @@
+// The text of a file, whatever its kind: mode `extract` of reads.
+
+import type { DocumentFault, DocumentKind, DocumentText, PageRange } from "../../core/call/documents.js";
+import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { at, invalidInput, type Place, timedOut, tooLargeToRead } from "../../core/errors/texts.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
+import { HEAD_BYTES, isDocumentHead, KINDS, kindByName, MAX_CHARS, SUPPORTED } from "../../documents/kinds.js";
+import type { ReadInput, ReadOutput } from "../../schema/types.js";
+import { codecOf } from "../content/encoding.js";
+import { etagFor, versionOf } from "../content/file-etag.js";
+import { bySignature, mimeByName } from "../content/mime.js";
+import { holdAnswer, mimeAt, type Reading } from "../content/reading.js";
+import { characterEnd, textIn } from "../content/text.js";
+import { cutText, MAX_DOCUMENT_BYTES, markedText, readDocument } from "./document-text.js";
+
+const USUAL_CHARS = 16_000;
+/** Factor from one `maxChars` in a hint to the next, where the length of the whole is unknown. */
+const GROWTH = 4;
+/** Most bytes of a character, in every encoding. */
+const CHAR_BYTES = 4;
+
+/** The pages that a call asks for. @throws INVALID_INPUT */
+export function parsePages(pages: ReadInput["pages"]): PageRange | undefined {
+  if (pages === undefined) return undefined;
+  if (typeof pages === "number") return rangeOf(pages, pages);
+  if (typeof pages === "object") return rangeOf(pages.first ?? 1, pages.last);
+  const [, first, dash, last] = /^\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*$/.exec(pages) ?? [];
+  if (first === undefined) throw wrongPages();
+  return rangeOf(Number(first), dash === undefined ? Number(first) : last === undefined ? undefined : Number(last));
+}
+
+function rangeOf(first: number, last: number | undefined): PageRange {
+  if (first < 1 || (last !== undefined && last < first)) throw wrongPages();
+  return { first, last };
+}
+
+const wrongPages = (): FileAdapterError =>
+  invalidInput(`'pages' must be a page, or some: 3, "3-5", "3-", from 1`, "/pages", '3, "3-5", "3-"');
+
+/**
+ * The text of a file. @throws BAD_FORMAT, NOT_SUPPORTED, TOO_LARGE, TIMEOUT if no process is free, and as opening and
+ * reading the file does
+ */
+export async function extractText(reading: Reading): Promise<ReadOutput> {
+  const { call, request } = reading;
+  const maxChars = Math.min(request.maxChars || USUAL_CHARS, MAX_CHARS);
+  holdAnswer(call, maxChars);
+  const file = await call.root.backend.open(call.path, call.access);
+  try {
+    const head = await file.read(0, HEAD_BYTES);
+    const kind = kindByName(call.path.segments.at(-1) ?? "");
+    if (kind === undefined && !isDocumentHead(head)) return await plainText(reading, { file, head, maxChars });
+    return await documentOutput(reading, { file, head, kind, maxChars });
+  } finally {
+    file.close();
+  }
+}
+
+interface Given {
+  readonly file: OpenFile;
+  readonly head: Buffer;
+  readonly maxChars: number;
+}
+
+async function documentOutput(
+  reading: Reading,
+  { file, head, kind, maxChars }: Given & { readonly kind: DocumentKind | undefined },
+): Promise<ReadOutput> {
+  const { call, request } = reading;
+  const { place } = call.access;
+  const { size } = file;
+  if (size > MAX_DOCUMENT_BYTES) throw tooLargeToRead(place, size, MAX_DOCUMENT_BYTES, "");
+  const pages = parsePages(request.pages);
+  const { found, sha256 } = await readDocument(file, { kind, pages, maxChars }, call);
+  if ("fault" in found) throw faultOf(found, { place, size, kind });
+  call.versions.put(call.root.name, file.stamp, sha256);
+  return {
+    ...textPart(found, reading, maxChars),
+    ...{ size, mime: mimeOf(reading, head, found.kind) },
+    ...versionOf(sha256, call),
+  };
+}
+
+const mimeOf = (reading: Reading, head: Buffer, kind: DocumentKind): string =>
+  mimeByName(reading.call.path.segments.at(-1) ?? "") ?? bySignature(head) ?? KINDS[kind].mime;
+
+/** The fields that tell of the text. */
+function textPart(found: DocumentText, { mostWhole, request }: Reading, maxChars: number) {
+  const whole = markedText(found);
+  const text = cutText(whole.text, maxChars, mostWhole);
+  const truncated = text.length < whole.text.length || found.ends !== undefined;
+  const last = whole.starts.findLast(({ at }) => at < Math.max(1, text.length))?.unit;
+  const { units } = KINDS[found.kind];
+  const shown =
+    units === undefined || found.count === undefined
+      ? {}
+      : { pages: found.count, ...pagesOf(whole.starts[0]?.unit?.at, last?.at) };
+  const note = noteOf(found, request.pages !== undefined && units === undefined);
+  const meta = { ...found.meta, ...(note === undefined ? {} : { note }) };
+  const [from, to] = [whole.starts[0]?.unit?.at, last?.is === units ? last?.at : undefined];
+  const next = truncated && found.ends !== "spent" ? nextOf(from === to ? undefined : to, maxChars) : undefined;
+  return {
+    ...{ text, chars: text.length, truncated, ...shown },
+    ...(Object.keys(meta).length === 0 ? {} : { meta }),
+    ...(next === undefined ? {} : { hint: next }),
+  };
+}
+
+const pagesOf = (first: string | number | undefined, last: string | number | undefined) =>
+  typeof first === "number" && typeof last === "number" ? { firstPage: first, lastPage: last } : {};
+
+function noteOf({ ends, meta, kind }: DocumentText, asksForPages: boolean): string | undefined {
+  const notes = [
+    ends === "spent" ? "Ends early: the rest takes too long, too much memory, or is damaged" : undefined,
+    meta.scanned === true ? "No text: its pages are pictures" : undefined,
+    asksForPages ? `A ${kind} file has no pages to choose` : undefined,
+  ].filter((note) => note !== undefined);
+  return notes.length === 0 ? undefined : notes.join(". ");
+}
+
+/** The call that gives more. @param last the page that the cut fell into, if it is not the first */
+function nextOf(last: string | number | undefined, maxChars: number): string | undefined {
+  if (typeof last === "number") return `Go on with pages: "${last}-"`;
+  return maxChars < MAX_CHARS ? `Pass maxChars: ${Math.min(maxChars * GROWTH, MAX_CHARS)}` : undefined;
+}
+
+interface Faulty {
+  readonly place: Place;
+  readonly size: number;
+  readonly kind: DocumentKind | undefined;
+}
+
+function faultOf({ fault, peer }: DocumentFault, { place, size, kind }: Faulty): FileAdapterError {
+  switch (fault) {
+    case "missing":
+      return adapterError(
+        "NOT_SUPPORTED",
+        `Text of ${kind ?? "such"} files is read by the package '${peer}', which the operator can install beside this one`,
+        { ...at(place), peer },
+      );
+    case "busy":
+      return timedOut(0);
+    case "spent":
+      return adapterError("TOO_LARGE", "Its text takes too long or too much memory to read", { ...at(place), size });
+    default:
+      return adapterError("BAD_FORMAT", TEXTS[fault], {
+        ...at(place),
+        reason: fault,
+        ...(fault === "unsupported" ? { supported: SUPPORTED } : {}),
+      });
+  }
+}
+
+const TEXTS = {
+  encrypted: "The document is encrypted: its text needs a password, which no call takes",
+  damaged: 'The document is damaged: no text can be read. Its bytes: mode "bytes"',
+  unsupported: `No text is known how to be read from such a file. Supported: ${SUPPORTED.join(", ")}`,
+};
+
+/** A file that is text in itself. */
+async function plainText(reading: Reading, { file, head, maxChars }: Given): Promise<ReadOutput> {
+  const { call, mostWhole } = reading;
+  const { size, stamp } = file;
+  const length = Math.min(size, (maxChars + 1) * CHAR_BYTES);
+  const bytes = length <= head.length ? head : await file.read(0, length);
+  const codec = codecOf(bytes, reading.encoding);
+  const end =
+    codec === undefined || length >= size ? bytes.length : characterEnd(bytes, 0, { at: bytes.length, codec });
+  const whole = codec && textIn(bytes.subarray(0, end), codec, { allowNul: false })?.replace(/^\ufeff/, "");
+  if (whole === undefined) {
+    throw faultOf({ fault: "unsupported" }, { place: call.access.place, size, kind: undefined });
+  }
+  const text = cutText(whole, maxChars, mostWhole);
+  const truncated = text.length < whole.length || length < size;
+  const next = truncated ? nextOf(undefined, maxChars) : undefined;
+  return {
+    ...{ text, chars: text.length, truncated, size },
+    mime: mimeAt(reading, head, () => true),
+    ...etagFor(call, stamp, length >= size ? bytes : undefined),
+    ...(next === undefined ? {} : { hint: next }),
+  };
+}
