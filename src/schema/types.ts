@@ -1916,7 +1916,7 @@ export interface ProfileConfigInput {
 export interface HostRootInput {
   /** Host directory; must exist. */
   readonly path: string;
-  /** Only with path, where the venue has several instances: all of them run on this machine and see this directory. */
+  /** Only with path, where the venue has several instances: all of them run on this machine and see it. */
   readonly shared?: true;
   /** Refuse write, append, mkdir and delete. */
   readonly readOnly?: boolean;
@@ -1986,7 +1986,7 @@ export interface TempRootInput {
   readonly temp: true;
   /** Name prefix of the temp directory. */
   readonly prefix?: string;
-  /** Only with temp, where the venue has several instances: each has a directory of its own, and says so. */
+  /** Only with temp, where the venue has several instances: each has a directory of its own. */
   readonly perInstance?: true;
   /** Refuse write, append, mkdir and delete. */
   readonly readOnly?: boolean;
