@@ -78,7 +78,7 @@ export async function startCluster(enginePort: number, config: VenueConfigInput 
     writeFileSync(file, JSON.stringify(given));
     return file;
   };
-  const shared = { postgres: { url: { env: "ENGINE" } }, drainMs: 500 };
+  const shared = { postgres: { url: { env: "ENGINE" } } };
   const keys = { AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId, AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey };
   const env = { ALICE: TOKENS.alice, BOB: TOKENS.bob, ...keys, AWS_REGION: REGION };
   const prepared = await run(["cluster", "init", "--config", fileFor(1, { shared })], {
