@@ -2,7 +2,7 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
-import type { Effect } from "../../../src/core/ports/effect.js";
+import type { ClientReview, Effect } from "../../../src/core/ports/effect.js";
 import { failureOf, useGround } from "../ground.js";
 import { zipOf } from "./archives.js";
 
@@ -68,6 +68,32 @@ describe.each<[string, readonly string[], readonly string[]]>([
       expect.objectContaining({ action: "overwrite", path: "out/away/x", real: "elsewhere/x" }),
     );
     expect(ground.get("elsewhere/x").toString()).toBe("x");
+  });
+
+  test("takes no answer for other content, not even in files that were not shown", async () => {
+    const allowed: string[] = [];
+    let asked = 0;
+    const review: ClientReview = {
+      asksIn: () => true,
+      allows: (part) => allowed.includes(JSON.stringify(part)),
+      ask: ({ parts }) => {
+        asked += 1;
+        allowed.push(...parts.map((part) => JSON.stringify(part)));
+      },
+    };
+    const context = { ...AGENT, client: { isLocal: true, review } };
+    const refused = { code: "APPROVAL_REQUIRED" };
+    for (const destPath of ["out", "new"]) {
+      expect(await failureOf(extract({ destPath }, context))).toMatchObject(refused);
+      const before = ground.get("x.zip");
+      const other = (name: string) => ({ name, content: name === names.at(-1) ? `NEW ${name}` : `new ${name}` });
+      ground.put("x.zip", await zipOf(names.map(other)));
+      expect(await failureOf(extract({ destPath }, context))).toMatchObject(refused);
+      ground.put("x.zip", before);
+      expect(await extract({ destPath }, context)).toMatchObject({ extracted: 30 });
+      expect(ground.get(`${destPath}/${names.at(-1)}`).toString()).toBe(`new ${names.at(-1)}`);
+    }
+    expect(asked).toBe(4);
   });
 
   test("does not ask whoever may approve", async () => {

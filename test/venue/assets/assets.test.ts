@@ -260,6 +260,35 @@ describe("uploading", () => {
   });
 });
 
+describe("content whose hash is not known yet", () => {
+  const ABOUT = { fileName: "x.zip", contentType: "application/zip" };
+
+  test("becomes an asset of whoever stores it, once", async () => {
+    const assets = await assetsOf();
+    const id = await assets.store(body("hel", "lo"), ABOUT, ALICE);
+    expect(assets.metadata(id)).toEqual({ name: "x.zip", content: { sha256: sha256("hello"), ...ABOUT } });
+    expect(assets.listOwn(PAGE, ALICE).items).toMatchObject([{ id }]);
+    const bytes = assets.totalBytes;
+    expect(await assets.store(body("hello"), ABOUT, ALICE)).toBe(id);
+    expect(assets.totalBytes).toBe(bytes);
+    const { stored } = (await assets.resolve(id)) ?? {};
+    let part = "";
+    for await (const chunk of stored?.read({ start: 1, end: 3 }) ?? []) part += Buffer.from(chunk).toString();
+    expect([stored?.size, part]).toEqual([5, "el"]);
+  });
+
+  test("is refused as other content is, and leaves nothing", async () => {
+    const failure = new Error("read");
+    const assets = await assetsOf({ maxContentSize: 5, maxTotalBytes: 100_000 });
+    const before = assets.totalBytes;
+    await refused(assets.store(body("123456"), ABOUT, ALICE), "too_large", { limit: 5 });
+    await expect(assets.store(broken(failure, "12"), ABOUT, ALICE)).rejects.toBe(failure);
+    expect(assets.totalBytes).toBe(before);
+    const closed = await assetsOf({ write: "operator" });
+    await refused(closed.store(broken(failure), ABOUT, ALICE), "forbidden");
+  });
+});
+
 describe("who may write", () => {
   const PUBLIC: Caller = { did: `${DID}:public`, authentication: "public", isOperator: false };
 
