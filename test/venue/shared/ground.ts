@@ -38,9 +38,8 @@ export interface InstanceGround {
   readonly env: { readonly DB: string };
   /** Makes the tables of a configuration. */
   init(config: VenueConfig): Promise<string>;
-  /** An instance that is not started yet; its list is open. */
-  make(config: VenueConfig, log?: Log): Promise<PostgresShared>;
-  start(config: VenueConfig, log?: Log): Promise<PostgresShared>;
+  /** @param url of the engine, by another way */
+  start(config: VenueConfig, log?: Log, url?: string): Promise<PostgresShared>;
 }
 
 /** An engine for a suite. Without PostgreSQL nothing is started. */
@@ -63,14 +62,11 @@ export function useInstances(): InstanceGround {
       return { DB: ground.engine.url };
     },
     init: (config) => initShared(config, ground.env),
-    async make(config, log = silentLog) {
-      const shared = await openShared(config, config.shared, { env: ground.env, log });
+    async start(config, log = silentLog, url = ground.env.DB) {
+      const env = { DB: url };
+      const shared = await openShared(config, config.shared, { env, log });
       opened.push(shared);
-      shared.revocations.over(openList(config, { env: ground.env, log: silentLog }));
-      return shared;
-    },
-    async start(config, log) {
-      const shared = await ground.make(config, log);
+      shared.revocations.over(openList(config, { env, log: silentLog }));
       await shared.start();
       return shared;
     },

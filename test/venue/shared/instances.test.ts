@@ -1,8 +1,11 @@
 import { expect, test } from "@jest/globals";
+import postgres from "postgres";
 import type { VenueConfigInput } from "../../../src/config/types.js";
 import { type Log, silentLog } from "../../../src/core/ports/log.js";
 import { sharedInstances } from "../../../src/venue/shared/admin.js";
+import { Notifications } from "../../../src/venue/shared/notifications.js";
 import { openShared } from "../../../src/venue/shared/open.js";
+import { startProxy } from "../../cluster/proxy.js";
 import { describeWhere } from "../../needs.js";
 import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
 import { configOf, until, useInstances } from "./ground.js";
@@ -89,6 +92,27 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
     await until(() => lines.includes("the shared state is reached again") && gaps.length > 0);
     await expect(one.query("SELECT 1 AS n")).resolves.toEqual([{ n: 1 }]);
   }, 60_000);
+
+  test("that hear nothing of what they notify are refused: a pooler by transaction is in between", async () => {
+    const engine = { postgres, url: ground.env.DB, schema: "venue_files", requests: { durations: [], failures: 0 } };
+    const notifications = new Notifications(engine, () => {});
+    await notifications.listen();
+    const deaf = notifications.hearOneself(async () => {});
+    await expect(deaf).rejects.toMatchObject({ exitStatus: 78, message: expect.stringMatching(/pooler/) });
+    notifications.close();
+  });
+
+  test("whose way to the engine takes 200 ms start and go on", async () => {
+    const proxy = await startProxy(ground.engine.port);
+    proxy.set({ delayMs: 100 });
+    const far = ground.env.DB.replace(`:${ground.engine.port}/`, `:${proxy.port}/`);
+    const one = await ground.start(configOf(), silentLog, far);
+    await expect(one.query("SELECT 1 AS n")).resolves.toEqual([{ n: 1 }]);
+    await one.revocations.add(["did:web:far.example"]);
+    expect(one.tick.isStale).toBe(false);
+    await one.close();
+    await proxy.close();
+  }, 30_000);
 
   test("of another venue are refused", async () => {
     await expect(instance({ seed: "cd".repeat(32) })).rejects.toMatchObject({
