@@ -7,9 +7,9 @@ import { isPending } from "../core/io.js";
 import type { Backend } from "../core/ports/backend.js";
 import type { ChangeRecord, ChangeSink } from "../core/ports/changes/change.js";
 import type { Observation, ObservedPlace, Observer } from "../core/ports/changes/observer.js";
-import type { RootFacts } from "../core/ports/operation.js";
 import type { PathPolicy } from "../core/ports/path-policy.js";
 import { BEFORE_ALL, EventLog, type Topic } from "./event-log.js";
+import { changeInDrive, type DriveOf, type FeedPlace, topicOf } from "./feed-topic.js";
 import { eventsOf, type FileEvent, isSamePath, isWithin, KnownStates, Merging } from "./file-event.js";
 
 /** Watching goes on this long without readers, so that a polling client misses no change between two polls. */
@@ -25,17 +25,9 @@ export interface ChangeFeedOptions {
   /** Shared with other topics, so that one cursor holds for all. Default: its own. */
   readonly log?: EventLog | undefined;
   /** The drive behind a root, and the directory in it; `undefined`: it is no drive. */
-  readonly placeOf: (root: string) => Pick<RootFacts, "drive" | "subpath"> | undefined;
+  readonly placeOf: DriveOf;
   /** Called once, for the first reader: from then on the feed must be told of changes. */
   readonly onFirstReader: (sink: ChangeSink) => void;
-}
-
-/** Tree that a feed covers. A drive is one tree for all roots on it. */
-export interface FeedPlace {
-  readonly root: string;
-  /** Present for drives. */
-  readonly drive?: string | undefined;
-  readonly owner?: string | undefined;
 }
 
 /** The changes in the roots of an adapter. */
@@ -83,22 +75,13 @@ export class ChangeFeed {
   }
 
   #publish(record: ChangeRecord): void {
-    const { root, scheme, driveOwner } = record;
-    const { drive, subpath = [] } = scheme === "dlfs" ? { drive: root } : (this.#options.placeOf(root) ?? {});
-    const feed = this.#roots.get(topicOf({ root, drive, owner: driveOwner }));
-    feed?.publish(subpath.length === 0 ? record : inDrive(record, subpath));
+    const { topic, change } = changeInDrive(record, this.#options.placeOf) ?? {
+      topic: topicOf(record),
+      change: record,
+    };
+    this.#roots.get(topic)?.publish(change);
   }
 }
-
-/** A change of a directory in a drive, with paths of the drive. */
-const inDrive = (record: ChangeRecord, top: readonly string[]): ChangeRecord => ({
-  ...record,
-  path: [...top, ...record.path],
-  ...(record.from === undefined || record.fromRoot !== undefined ? {} : { from: [...top, ...record.from] }),
-});
-
-const topicOf = ({ root, drive, owner = "" }: FeedPlace): string =>
-  drive === undefined ? `root ${root}` : `drive ${owner} ${drive}`;
 
 /** Backend and rules of the watched root. */
 export interface WatchedRoot {

@@ -1,11 +1,10 @@
 // The log of what happens in a process: by topic the latest events, read through filters from a cursor on.
 //
-// All topics count together, so that one position holds for all of them. A cursor is one encrypted block: it shows
-// neither how many events were left out for its reader nor what goes on elsewhere.
+// All topics count together, so that one position holds for all of them.
 
-import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto";
 import { cursorOfAnother } from "../core/errors/repeat-texts.js";
 import type { ToldEvent } from "../core/ports/changes/events.js";
+import { CursorCipher } from "./cursor-cipher.js";
 
 /** Most events that are kept of a topic; the oldest goes first. */
 const TOPIC_EVENTS = 10_000;
@@ -45,6 +44,11 @@ export class EventLog {
 
   publish(key: string, event: unknown): void {
     this.#topics.get(key)?.append(event);
+  }
+
+  /** Readers of some topics may have missed something. */
+  markLost(isMeant: (key: string) => boolean): void {
+    for (const [key, topic] of this.#topics) if (isMeant(key)) topic.markLost();
   }
 
   /** Goes on by one position, so that cursors from before and after can be told apart. @returns the position */
@@ -257,43 +261,3 @@ function* toldBy<Data>(topic: string, filter: Filter<Data>, after: number): Gene
     if (data !== undefined) yield { position, topic, data };
   }
 }
-
-/** A cursor: 4 bytes of the start, 6 of the position, 6 of what it is bound to. */
-const BLOCK_BYTES = 16;
-const START_BYTES = 4;
-const POSITION_BYTES = 6;
-const CURSOR = /^[A-Za-z0-9_-]{22}$/;
-
-class CursorCipher {
-  readonly #start = randomBytes(START_BYTES);
-  readonly #seal;
-  readonly #open;
-
-  constructor() {
-    const key = randomBytes(BLOCK_BYTES);
-    // Single blocks, no two of which are alike: no mode that chains them is needed.
-    this.#seal = createCipheriv("aes-128-ecb", key, null).setAutoPadding(false);
-    this.#open = createDecipheriv("aes-128-ecb", key, null).setAutoPadding(false);
-  }
-
-  seal(position: number, binding: string): string {
-    const block = Buffer.alloc(BLOCK_BYTES);
-    this.#start.copy(block);
-    block.writeUIntBE(position, START_BYTES, POSITION_BYTES);
-    bindingOf(binding).copy(block, START_BYTES + POSITION_BYTES);
-    return this.#seal.update(block).toString("base64url");
-  }
-
-  open(cursor: string, binding: string): number | "start" | "other" {
-    if (!CURSOR.test(cursor)) return "other";
-    const block = this.#open.update(Buffer.from(cursor, "base64url"));
-    if (!block.subarray(0, START_BYTES).equals(this.#start)) return "start";
-    const isBound = block.subarray(START_BYTES + POSITION_BYTES).equals(bindingOf(binding));
-    return isBound ? block.readUIntBE(START_BYTES, POSITION_BYTES) : "other";
-  }
-}
-
-const NOT_BOUND = Buffer.alloc(BLOCK_BYTES - START_BYTES - POSITION_BYTES);
-
-const bindingOf = (text: string): Buffer =>
-  text === "" ? NOT_BOUND : hash("sha256", text, "buffer").subarray(0, NOT_BOUND.length);

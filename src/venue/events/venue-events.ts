@@ -13,6 +13,7 @@ import type {
   VenueEvents,
   VenueTopic,
 } from "../../core/ports/changes/events.js";
+import type { JobRecord } from "../../core/ports/job.js";
 import { Holds, settleWithin } from "../../core/turns.js";
 import type { PlaceFilter } from "../../dispatch/place-filter.js";
 import type { WatchInput } from "../../dispatch/watches.js";
@@ -47,13 +48,17 @@ function makerOf(caller: string, access: Pick<Access, "did" | "accessTokens" | "
   return maker === undefined || maker.kind === "operator" ? undefined : access.canonicalDid(maker.did);
 }
 
+/** An event of a job, without what it was given and what it answers. */
+export function jobEvent(record: JobRecord, audience: readonly string[]): VenueEvent {
+  const { input: _, output: __, ...data } = record;
+  return { data, audience };
+}
+
 /** Tells of each job. */
 export const jobEvents =
   (log: EventSink): NonNullable<VenueHostOptions["onJob"]> =>
   (record, audience) => {
-    if (!log.wants("job")) return;
-    const { input: _, output: __, ...data } = record;
-    log.publish("job", { data, audience });
+    if (log.wants("job")) log.publish("job", jobEvent(record, audience));
   };
 
 /** A place that is followed, without what lies deeper than right in it. */

@@ -53,7 +53,15 @@ export const openFiles = (config: VenueConfig, options: OpenFilesOptions): Promi
 export interface FileAdapterParts
   extends Pick<
     AdapterParts,
-    "drives" | "tickets" | "tagOf" | "davUrl" | "approvals" | "discloseHostPaths" | "eventLog" | "repeats"
+    | "drives"
+    | "tickets"
+    | "tagOf"
+    | "davUrl"
+    | "approvals"
+    | "discloseHostPaths"
+    | "eventLog"
+    | "repeats"
+    | "changeSinks"
   > {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;

@@ -91,10 +91,14 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
         })
       : undefined;
   let files: HostedFileAdapter | undefined;
+  const rootOf = (name: string) => files?.roots.find((root) => root.name === name);
+  const told =
+    shared && keep(new (await import("../shared/pieces/events.js")).SharedEvents({ shared, log: events, rootOf }));
   const approvals = await openApprovals(config, { access, events, listens, shared, files: () => files });
   const adapter = keep(
     await openFileAdapter(config, {
       ...{ env, log, logInternal, access, drives, tickets, approvals, eventLog: events, audit: sink },
+      changeSinks: told && [told.changes],
       repeats: shared && (await import("../shared/repeats.js")).createSharedRepeats(shared),
       davUrl: listens && servesDav(config) ? ({ entrance }) => entrance ?? url() : undefined,
       tagOf: listens && key !== undefined ? stampTagsOf(key) : undefined,
@@ -122,7 +126,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
       ...{ name: config.name, did: access.did, log, logInternal, adapters: [adapter], assets },
       ...{ authenticate: access.authenticate, nameCaller, didDocument: access.didDocument, fresh: shared?.fresh },
       authorizationServers: () => access.issuers?.urls ?? [],
-      ...{ stillHolds, cluster },
+      ...{ stillHolds, cluster: cluster && told && { ...cluster, keeper: told.keeper(cluster.keeper) } },
       files: { ...adapter.transfers, redeem: async (ticket, use) => tickets?.redeem(ticket, use) },
       events: readers,
       onListen: shared && ((port) => shared.listening(port)),
@@ -153,7 +157,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
     const own = {
       access,
       files: adapter,
-      events,
+      events: told?.sink ?? events,
       approvals,
       locks: () => locks,
       clock: systemClock,

@@ -31,7 +31,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
       {
         ...{ seed: "ab".repeat(32), port: 0, hostname: "127.0.0.1", stateDir: join(baseDir, "state") },
         drives: { store: { s3: { bucket: BUCKET, endpoint: s3.endpoint, region: REGION } } },
-        file: { roots: { tmp: { temp: true, perInstance: true } } },
+        file: { roots: { tmp: { temp: true, perInstance: true }, mine: { dlfs: "notes" } } },
         shared: { postgres: { url: { env: "DB" } }, drainMs: 0 },
         auth: { tokens: [{ name: "fixed", token: { env: "FIXED" }, caps: [{ with: "file://tmp/", can: "crud" }] }] },
         ...more,
@@ -104,8 +104,48 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     ]);
   });
 
+  /** Events of some topics at an instance, from now on. */
+  async function follow({ url }: Served, token: string, topics: readonly string[]) {
+    const ended = new AbortController();
+    const query = topics.map((topic) => `topic=${encodeURIComponent(topic)}`).join("&");
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`${url}/api/v1/events?${query}`, { headers, signal: ended.signal });
+    let text = "";
+    const read = async () => {
+      for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString();
+    };
+    void read().catch(() => {});
+    const saw = async (pattern: RegExp) => {
+      for (let tries = 0; tries < 100 && !pattern.test(text); tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      expect(text).toMatch(pattern);
+    };
+    return { saw, text: () => text, end: () => ended.abort() };
+  }
+
+  test("tells at one what happens at the other: in drives, to tokens and to those who may see them alone", async () => {
+    const stranger = await call(
+      one,
+      "auth:issue",
+      { label: "s", caps: [{ with: "file://tmp/", can: "crud" }] },
+      local(one),
+    );
+    const seen = await follow(two, local(two), ["files:mine", "auth"]);
+    const others = await follow(two, stranger.token, ["files:mine", "auth"]);
+    const written = await call(one, "file:write", { root: "mine", path: "plan.txt", content: "x" }, local(one));
+    expect(written).toMatchObject({ created: true });
+    await seen.saw(/^event: files:mine\ndata: .*"path":"plan\.txt"/m);
+    const made = await call(one, "auth:issue", { label: "told" }, local(one));
+    await seen.saw(new RegExp(`^event: auth\\n.*${made.id}`, "m"));
+    expect(others.text()).not.toMatch(/event: (?:files|auth)/);
+    seen.end();
+    others.end();
+  });
+
   test("goes on by static tokens without its engine, and judges nothing else by an old view", async () => {
     const { token } = await call(one, "auth:issue", { label: "x" }, local(one));
+    const followed = await follow(one, token, ["files:mine"]);
     await engine.stop();
     const early = await ask(one, "/api/v1/run", local(one), { operation: "auth:issue", input: { label: "y" } });
     expect(early).toMatchObject({ status: 503, text: expect.stringMatching(/SHARED_STATE_UNAVAILABLE/) });
@@ -115,6 +155,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     expect(await ask(one, "/api/v1/run", token, whoami)).toMatchObject({ status: 503, retry: "1" });
     const ucans = await ask(one, "/api/v1/run", undefined, { ...whoami, ucans: ["e30.e30.e30"] });
     expect(ucans).toMatchObject({ status: 503, retry: "1" });
+    await followed.saw(/^event: end$/m);
     expect(await call(one, "auth:whoami", {}, STATIC)).toMatchObject({ authentication: "static-token" });
     expect(await call(one, "auth:whoami", {}, local(one))).toMatchObject({ operator: true });
     expect(await ask(one, "/healthz")).toMatchObject({ status: 200, text: '{"status":"degraded"}' });

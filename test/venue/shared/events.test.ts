@@ -1,0 +1,116 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { parseConfig } from "../../../src/config/load.js";
+import type { ChangeRecord } from "../../../src/core/ports/changes/change.js";
+import type { VenueEvent } from "../../../src/core/ports/changes/events.js";
+import { silentLog } from "../../../src/core/ports/log.js";
+import { EventLog } from "../../../src/feed/event-log.js";
+import type { FileEvent } from "../../../src/feed/file-event.js";
+import { initShared } from "../../../src/venue/shared/admin.js";
+import { openShared } from "../../../src/venue/shared/open.js";
+import { SharedEvents } from "../../../src/venue/shared/pieces/events.js";
+import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
+import { describeWhere } from "../../needs.js";
+import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../../postgres.js";
+
+const OWNER = "did:key:z6MkOwner";
+const DRIVE = `drive ${OWNER} notes`;
+const change = (root: string, ...path: string[]): ChangeRecord => ({
+  ...{ root, scheme: "file", driveOwner: OWNER, op: "write", actor: OWNER, via: "x", surface: "http", time: 1 },
+  ...{ action: "modified", kind: "file", path, before: null, after: null },
+});
+
+describeWhere(hasPostgres, NO_POSTGRES)("events of two instances", () => {
+  let engine: TestEngine;
+  const closed: (() => Promise<void>)[] = [];
+  const env = () => ({ DB: engine.url });
+  const baseDir = mkdtempSync(join(tmpdir(), "events-"));
+  const config = parseConfig(
+    {
+      ...{ seed: "cd".repeat(32), stateDir: join(baseDir, "state"), drives: { store: { s3: { bucket: "drives" } } } },
+      file: { roots: { tmp: { temp: true, perInstance: true } } },
+      shared: { postgres: { url: { env: "DB" } } },
+    },
+    { baseDir },
+  );
+  beforeAll(async () => {
+    engine = await startPostgres();
+    await initShared(config, env());
+  }, 60_000);
+  afterAll(() => engine?.remove());
+  afterEach(async () => {
+    for (const close of closed.splice(0)) await close();
+  });
+
+  async function instance() {
+    const shared: PostgresShared = await openShared(config, config.shared, { env: env(), log: silentLog });
+    shared.revocations.over({ size: 0, entries: new Set(), has: () => false, add: async () => {} });
+    const payloads: string[] = [];
+    shared.hear("events", (payload) => void payloads.push(payload));
+    await shared.start();
+    const log = new EventLog();
+    // "folder" is a directory in the drive, "host" is no drive.
+    const roots = { mine: { drive: "notes" }, folder: { drive: "notes", subpath: ["top"] } };
+    const rootOf = (name: string) => (name === "mine" || name === "folder" ? roots[name] : undefined);
+    const events = new SharedEvents({ shared, log, rootOf });
+    closed.unshift(
+      () => events.close(),
+      () => shared.close(),
+    );
+    const files = () => [...log.topic<FileEvent>(DRIVE).after(0)].map(({ event }) => event.path.join("/"));
+    const tokens = () => [...log.topic<VenueEvent>("auth").after(0)].map(({ event }) => event);
+    files();
+    tokens();
+    return { shared, log, events, files, tokens, payloads };
+  }
+
+  async function until(holds: () => boolean): Promise<void> {
+    for (let tries = 0; tries < 200 && !holds(); tries++) await pause(50);
+    expect(holds()).toBe(true);
+  }
+
+  test("are told once, in one notification that the engine cannot read; changes on the host are not", async () => {
+    const [one, two] = [await instance(), await instance()];
+    one.events.changes(change("mine", "private", "plan.txt"));
+    one.events.changes(change("folder", "a.txt"));
+    one.events.changes(change("host", "b.txt"));
+    one.events.sink.publish("auth", { data: { id: "t1" }, audience: [OWNER] });
+    await until(() => two.tokens().length > 0);
+    expect(two.files()).toEqual(["private/plan.txt", "top/a.txt"]);
+    // As it is told here: to those who may see it.
+    expect(two.tokens()).toEqual([{ data: { id: "t1" }, audience: [OWNER] }]);
+    expect(one.tokens()).toHaveLength(1);
+    expect(one.files()).toEqual([]);
+    expect(two.payloads).toHaveLength(1);
+    const seen = two.payloads.map((payload) => payload + Buffer.from(payload, "base64").toString("latin1")).join();
+    expect(seen).not.toMatch(/private|plan|notes|z6Mk/);
+  });
+
+  test("that are too many make those who follow the drive look again, and nobody else", async () => {
+    const [one, two] = [await instance(), await instance()];
+    const { position } = two.log;
+    for (let index = 0; index < 2000; index++) one.events.changes(change("mine", `file-${index}`));
+    await until(() => two.log.topic(DRIVE).hasLost(position));
+    expect(two.log.topic("auth").hasLost(position)).toBe(false);
+    expect(two.payloads).toHaveLength(1);
+    expect(two.files()).toEqual([]);
+  });
+
+  test("that nobody of the venue sealed are not told; those that were lost are looked for", async () => {
+    const [one, two] = [await instance(), await instance()];
+    const { position } = two.log;
+    const forged = Buffer.from(JSON.stringify({ told: [{ topic: "auth", event: { data: {}, audience: [] } }] }));
+    await one.shared.notify("events", forged.toString("base64"));
+    await one.shared.notify("events", one.shared.sealed("events").seal("65535", forged).toString("base64"));
+    await until(() => two.payloads.length === 2);
+    expect(two.tokens()).toEqual([]);
+    await engine.stop();
+    one.events.changes(change("mine", "missed"));
+    await pause(300);
+    await engine.start();
+    await until(() => two.log.topic(DRIVE).hasLost(position) && two.log.topic("auth").hasLost(position));
+  }, 30_000);
+});
