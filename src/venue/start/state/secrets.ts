@@ -23,6 +23,7 @@ const BECOME = "whose readers could act as this venue or its operator";
 const REPLACE = "whose writers could change what assets hold";
 const READ_ALL = "whose callers could read or change everybody's drives";
 const UNREVOKE = "whose writers could take revocations back";
+const REACH = "whose readers could reach what the instances of this venue share";
 const UNRECORD = "whose writers could change what it records";
 
 /**
@@ -73,7 +74,8 @@ export function touchesSecrets(path: string, config: VenueConfig, env: Environme
 const placesOf = (path: string): string[] => [realPath(path), join(realPath(dirname(path)), basename(path))];
 
 function secretsOf(config: VenueConfig, env: Environment): Secret[] {
-  const { auth, seedFile, storage, drives, audit, log } = config;
+  const { auth, seedFile, storage, drives, audit, log, shared } = config;
+  const { file: databaseUrl } = shared?.postgres.url ?? {};
   const { revocations } = auth.ucan;
   const stateDir = knownStateDir(config, env);
   const files = auth.tokens.flatMap(({ token }, index) =>
@@ -90,6 +92,7 @@ function secretsOf(config: VenueConfig, env: Environment): Secret[] {
     ...(audit.file === undefined ? [] : [{ key: "audit.file", path: audit.file, danger: UNRECORD }]),
     ...(log.file === undefined ? [] : [{ key: "log.file", path: log.file, danger: UNRECORD }]),
     ...(revocations === undefined ? [] : [{ key: "auth.ucan.revocations", path: revocations, danger: UNREVOKE }]),
+    ...(databaseUrl === undefined ? [] : [{ key: "shared.postgres.url.file", path: databaseUrl, danger: REACH }]),
     ...files,
   ];
 }

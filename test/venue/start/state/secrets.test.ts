@@ -68,6 +68,16 @@ describe("a root with a secret of the venue in it is refused:", () => {
     expect(() => check(config, "other-name")).toThrow(`'${key}' lies inside root 'r'`);
   });
 
+  test("the URL of the database that instances share", () => {
+    const config: VenueConfigInput = {
+      ...{ seed: "ab".repeat(32), drives: { store: { s3: { bucket: "drives" } } } },
+      file: { roots: { r: { path: "docs", shared: true } } },
+      shared: { postgres: { url: { file: "docs/url" } } },
+    };
+    const danger = "whose readers could reach what the instances of this venue share";
+    expect(() => check(config)).toThrow(`'shared.postgres.url.file' lies inside root 'r', ${danger}`);
+  });
+
   test("the state directory nobody wrote down, whatever it is used for", () => {
     expect(() => check({}, "home")).toThrow("'stateDir' lies inside root 'r'");
     expect(() => check({ auth: { localToken: false } }, "home")).toThrow("'stateDir' lies inside root 'r'");
