@@ -168,6 +168,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("jobs of several instances", () => {
     expect(await (await one.ask("/readyz")).json()).toEqual({ status: "draining" });
     expect((await one.record(one.known)).status).toBe(200);
     await one.ended;
+    // They were configured alike.
+    expect(one.stderr() + two.stderr()).not.toContain("other static tokens");
     expect(await two.record(id)).toMatchObject({ status: 200, record: { status: "COMPLETE" } });
   });
 });

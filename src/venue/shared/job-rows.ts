@@ -73,7 +73,9 @@ export class JobRows implements JobKeeper {
     this.#shared = shared;
     this.#seal = shared.sealed("job");
     this.#macKey = shared.secret("owners of jobs");
-    const purge = () => shared.query("DELETE FROM job WHERE expires < now()");
+    // Those that nobody saw go, too.
+    const purge = () => shared.query(LOSE).then(() => shared.query("DELETE FROM job WHERE expires < now()"));
+    quietly(purge);
     this.#stops = [
       every(PURGE_MS, () => quietly(purge)),
       whenStopped(() => quietly(() => this.#lookForLost())),

@@ -1,12 +1,12 @@
 // Shared state in PostgreSQL: connections, tick and listener, and the port that the pieces of the venue use.
 
 import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { AuditSink } from "../../audit/record.js";
 import { ConfigError } from "../../config/errors.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
 import type { Instance, InstanceDigest, Shared, SharedHandlers, SharedQuery } from "../../core/ports/shared.js";
-import { stringifyExact } from "../../schema/exact-json.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import { Connection, type Engine, inTransaction, isUnavailable, Pool, unavailable } from "./connection.js";
 import { checkOwner, type InstanceFacts, isUnprepared, notPrepared, OwnInstance, type TickRow } from "./instances.js";
@@ -132,8 +132,9 @@ export class PostgresShared implements Shared {
 
   /** Numbers of live peers that are configured differently. */
   get differing(): readonly number[] {
-    const own = stringifyExact(this.self.digest);
-    return this.#live.filter(({ digest }) => stringifyExact(digest) !== own).map(({ number }) => number);
+    // By fields: the engine gives them in an order of its own.
+    const { digest: own } = this.self;
+    return this.#live.filter(({ digest }) => !isDeepStrictEqual(digest, own)).map(({ number }) => number);
   }
 
   /** Values for a monitoring system. */
