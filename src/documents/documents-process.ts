@@ -64,7 +64,7 @@ function hear(message: ThreadMessage, { facts, parts }: Current): void {
       break;
     }
     case "end":
-      answer({ ...textOf(facts, parts), ends: message.ends });
+      answer(message.ends === "spent" ? spentText({ facts, parts }) : { ...textOf(facts, parts), ends: message.ends });
       break;
     case "fault":
       answer({ fault: message.fault, peer: message.peer });
@@ -78,10 +78,12 @@ const textOf = ({ kind = "pdf", count, meta = {} }: Facts, parts: DocumentText["
 /** Time or memory is over: the thread would go on until its next wait, so the process ends. */
 function spent(): void {
   if (current === undefined) process.exit(0);
-  const { facts, parts } = current;
-  const hasText = parts.some(({ text }) => text !== "");
-  answer(hasText ? { ...textOf(facts, parts), ends: "spent" } : { fault: "spent" }, true);
+  answer(spentText(current), true);
 }
+
+/** What was read before a bound was reached, if that is anything. */
+const spentText = ({ facts, parts }: Pick<Current, "facts" | "parts">): DocumentText | DocumentFault =>
+  parts.some(({ text }) => text !== "") ? { ...textOf(facts, parts), ends: "spent" } : { fault: "spent" };
 
 function answer(text: DocumentText | DocumentFault, isSpent = false): void {
   if (current === undefined) return;

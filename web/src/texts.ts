@@ -233,7 +233,8 @@ export const texts = {
   hexOf: (shown: number) => `The first ${formatSize(shown)}`,
   hash: "SHA-256",
   noPreview: "No preview for this type.",
-  pdfHint: "PDF files are not shown on this page, where their scripts could run. Download it to read it.",
+  documentHint: (isCut: boolean) =>
+    `This is the text of the document${isCut ? ", not all of it" : ""}. Download it to see it as it is.`,
   editorLabel: (name: string) => `Text of ${plain(name)}`,
   externalLink: "This link leads elsewhere",
   openLink: "Open in a new tab",

@@ -17,7 +17,7 @@ import { Failure, Skeleton } from "../../ui/states.js";
 import { download } from "../actions/download.js";
 import { isInArchive, isTextName, shownAs } from "../kinds.js";
 import { ImageView } from "./image-view.js";
-import { BytesView, MediaView, PagedView, PdfView } from "./other-views.js";
+import { BytesView, DocumentView, isDocumentName, MediaView, PagedView } from "./other-views.js";
 import { TextView } from "./text-view.js";
 
 interface Place {
@@ -79,9 +79,14 @@ function Shown({ root, path, probe }: Place & { readonly probe: Probe }): JSX.El
     return (
       <WithHeader root={root} path={path} probe={probe} content={<MediaView root={root} path={path} kind={kind} />} />
     );
-  if (/\.pdf$/i.test(path))
+  if (isDocumentName(path))
     return (
-      <WithHeader root={root} path={path} probe={probe} content={<PdfView root={root} path={path} probe={probe} />} />
+      <WithHeader
+        root={root}
+        path={path}
+        probe={probe}
+        content={<DocumentView root={root} path={path} probe={probe} />}
+      />
     );
   if (!isText)
     return (

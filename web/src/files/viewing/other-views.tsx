@@ -34,15 +34,37 @@ export function MediaView({ root, path, kind }: Place & { readonly kind: "audio"
   );
 }
 
-/** The browser's own viewer works in no sandbox, and outside of one it is not let near the page. */
-export function PdfView(props: Place & { readonly probe: Probe }): JSX.Element {
+/** Documents by their names, whose text is shown. */
+export const isDocumentName = (path: string): boolean =>
+  /\.(?:pdf|(?:doc|dot|xls|xlt)[xm]|(?:ppt|pot|pps)[xm]|od[ts]|ot[ts])$/i.test(path);
+
+/** The text of a document. A browser's own viewer works in no sandbox, and outside of one it is not let near the page. */
+export function DocumentView(props: Place & { readonly probe: Probe }): JSX.Element {
+  const { root, path } = props;
+  const [found, setFound] = useState<Probe | undefined>(undefined);
+  const [isFailed, setFailed] = useState(false);
+  useEffect(() => {
+    const own = new AbortController();
+    read("file:read", { root, path, mode: "extract", maxChars: MOST_CHARS }, { signal: own.signal }).then(
+      setFound,
+      (failure: unknown) => isAborted(failure) || setFailed(true),
+    );
+    return () => own.abort();
+  }, [root, path]);
+  if (isFailed) return <BytesView {...props} />;
+  if (found === undefined) return <Skeleton />;
   return (
     <>
-      <p class="note">{texts.pdfHint}</p>
-      <BytesView {...props} />
+      <p class="note">{texts.documentHint(found.truncated === true)}</p>
+      <section class="plain-text" tabIndex={0} aria-label={texts.editorLabel(nameOf(path))}>
+        <pre dir="auto">{found.text}</pre>
+      </section>
     </>
   );
 }
+
+/** Characters of a document that are shown. */
+const MOST_CHARS = 200_000;
 
 const PAGE_BYTES = 256 * 1024;
 
