@@ -10,7 +10,7 @@ missing of them. 'serve' creates none. Run it once, and again before the first i
   options: { config: { ...CONFIG, required: true } },
   example: "venue-files cluster init --config venue.json5",
   exits:
-    "0 done, 64 usage, 66 file not readable, 69 the database is not reached, 78 invalid configuration, or another venue's",
+    "0 done, 64 usage, 66 file not readable, 69 the database is not reached,\n78 invalid configuration, or another venue's",
   locates: true,
   async run({ values: { config } }, context) {
     return (await import("../cluster/cluster.js")).clusterInit(config, context);

@@ -72,6 +72,11 @@ Drives of users
   drive export-key, drive import-key FILE   the key that signs a user's drives
   Example: venue-files drive ls --config venue.json5
 
+Several instances of one venue
+  cluster init            make the tables of what they share
+  cluster status          list them, and say whether they are configured alike
+  Example: venue-files cluster init --config venue.json5
+
 Options
 ${optionLines({ ...SOURCE, ...CALLER })}
   --url URL               call, and files: a venue that runs elsewhere: http://localhost:8080

@@ -29,6 +29,7 @@ _venue_files_words() {
     audit) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="verify";;
     backup) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="create restore";;
     drive) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="ls export import merge verify gc upgrade export-key import-key";;
+    cluster) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="init status";;
     completion) command="$one ${words[2]}"; [ $at -eq 2 ] && candidates="bash zsh fish powershell";;
   esac
   case "$command" in
@@ -39,7 +40,7 @@ _venue_files_words() {
     "health") options="--config --host --port --url --help";;
     "call") options="--config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --help";;
     "acp") options="--prompt --yes --deny-writes --snapshot --resume --list --protocol --config --root --read-only --deny --protect --no-protect --caps --key --proof --help";;
-    "key new"|"key show") options="--config --help";;
+    "key new"|"key show"|"cluster init") options="--config --help";;
     "grant") options="--to --with --can --for --key --config --proof --profile --out --help";;
     "link"|"token issue") options="--with --can --caps --for --label --config --url --token --json --help";;
     "token ls"|"approvals"|"lock ls") options="--config --url --token --json --help";;
@@ -56,7 +57,7 @@ _venue_files_words() {
     "drive import"|"drive merge") options="--drive --config --user --key --from --source --json --help";;
     "drive verify") options="--config --user --key --drive --clamp-times --json --help";;
     "drive gc") options="--config --dry-run --grace --json --help";;
-    "drive upgrade") options="--config --json --help";;
+    "drive upgrade"|"cluster status") options="--config --json --help";;
     "drive export-key") options="--config --user --out --help";;
     "drive import-key") options="--config --user --help";;
     "ls") options="--long --human-readable --all --time --one --config --root --read-only --deny --protect --no-protect --caps --key --proof --url --token --color --json --help";;
@@ -83,7 +84,7 @@ _venue_files_words() {
   case "$before" in
     --config|--root|--caps|--proof|--out|--token|--within) files=1; return 0;;
     --for) [ "$one" = init ] && candidates="claude-code claude-desktop cursor vscode zed codex gemini antigravity copilot kiro windsurf goose opencode";;
-    *) [ $at -eq 1 ] && candidates="init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive ls tree cat read head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help";;
+    *) [ $at -eq 1 ] && candidates="init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive cluster ls tree cat read head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help";;
   esac
   case "$current" in -*) candidates=$options;; esac
   if [ -z "$candidates" ]; then

@@ -1,13 +1,14 @@
 # Completion of venue-files for fish: venue-files completion fish | source
 set -g __venue_files_paths ls tree cat read head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp
 complete -c venue-files -f
-complete -c venue-files -n '__fish_use_subcommand' -a 'init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive ls tree cat read head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help'
+complete -c venue-files -n '__fish_use_subcommand' -a 'init serve check mcp doctor health completion call acp grant link approvals revoke key token lock audit backup drive cluster ls tree cat read head tail watch stat grep find du edit patch put get history diff undo restore trash purge mkdir rm mv cp help'
 complete -c venue-files -n '__fish_seen_subcommand_from key' -a 'new show'
 complete -c venue-files -n '__fish_seen_subcommand_from token' -a 'issue ls revoke inspect identity'
 complete -c venue-files -n '__fish_seen_subcommand_from lock' -a 'ls drop'
 complete -c venue-files -n '__fish_seen_subcommand_from audit' -a 'verify'
 complete -c venue-files -n '__fish_seen_subcommand_from backup' -a 'create restore'
 complete -c venue-files -n '__fish_seen_subcommand_from drive' -a 'ls export import merge verify gc upgrade export-key import-key'
+complete -c venue-files -n '__fish_seen_subcommand_from cluster' -a 'init status'
 complete -c venue-files -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish powershell'
 complete -c venue-files -n '__fish_seen_subcommand_from init serve check mcp call acp $__venue_files_paths' -l root -r -F
 complete -c venue-files -n '__fish_seen_subcommand_from init grant link token' -l for -x
@@ -16,8 +17,8 @@ complete -c venue-files -n '__fish_seen_subcommand_from init serve check health'
 complete -c venue-files -n '__fish_seen_subcommand_from init acp undo trash purge' -l yes
 complete -c venue-files -n '__fish_seen_subcommand_from init' -l print
 complete -c venue-files -n '__fish_seen_subcommand_from init get rm' -l force
-complete -c venue-files -n '__fish_seen_subcommand_from init serve check mcp doctor health completion call acp key grant link token approvals lock revoke audit backup drive $__venue_files_paths' -l help
-complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp health call acp key grant link token approvals lock revoke audit backup drive $__venue_files_paths' -l config -r -F
+complete -c venue-files -n '__fish_seen_subcommand_from init serve check mcp doctor health completion call acp key grant link token approvals lock revoke audit backup drive cluster $__venue_files_paths' -l help
+complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp health call acp key grant link token approvals lock revoke audit backup drive cluster $__venue_files_paths' -l config -r -F
 complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp call acp $__venue_files_paths' -l read-only
 complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp call acp $__venue_files_paths' -l deny
 complete -c venue-files -n '__fish_seen_subcommand_from serve check mcp call acp $__venue_files_paths' -l protect
@@ -43,7 +44,7 @@ complete -c venue-files -n '__fish_seen_subcommand_from grant link token' -l wit
 complete -c venue-files -n '__fish_seen_subcommand_from grant link token' -l can
 complete -c venue-files -n '__fish_seen_subcommand_from grant token drive' -l out -r -F
 complete -c venue-files -n '__fish_seen_subcommand_from link token' -l label
-complete -c venue-files -n '__fish_seen_subcommand_from link token approvals lock audit drive $__venue_files_paths' -l json
+complete -c venue-files -n '__fish_seen_subcommand_from link token approvals lock audit drive cluster $__venue_files_paths' -l json
 complete -c venue-files -n '__fish_seen_subcommand_from token' -l keep
 complete -c venue-files -n '__fish_seen_subcommand_from revoke' -l accept-list
 complete -c venue-files -n '__fish_seen_subcommand_from audit' -l did
