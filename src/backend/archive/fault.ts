@@ -29,6 +29,9 @@ export const unsupported = (what: string): ArchiveFault =>
 export const tooLarge = (what: string): ArchiveFault =>
   new ArchiveFault("too large", `the archive has more than ${what}. Ask for it in parts`);
 
+export const unpackedTooOften = (): ArchiveFault =>
+  new ArchiveFault("too large", "its files lie too far from those beside them. Ask for it as a zip");
+
 /** What a caller is told. @returns any other error as it is */
 export function toArchiveError(error: unknown, place: Place): unknown {
   if (!(error instanceof ArchiveFault)) return error;

@@ -8,12 +8,14 @@ import { toArchiveError } from "./fault.js";
 /** The first bytes of a file that tell its kind. */
 const HEAD_BYTES = 262;
 const USTAR_AT = 257;
+/** Whoever unpacks all of an archive reads directory after directory, as most writers pack; each step back costs a pass. */
+const MAX_PASSES = 16;
 
 /** @throws BAD_FORMAT, TOO_LARGE */
 export const openArchive: ArchiveOpener = async (file, { name, place, scope }) => {
   const { ArchiveReader } = await import("./reader.js");
   const kind = kindByContent(await file.read(0, HEAD_BYTES)) ?? archiveKindOf(name);
-  const reader = new ArchiveReader(kind, file, scope);
+  const reader = new ArchiveReader(kind, file, scope, MAX_PASSES);
   const told = (error: unknown, path: string): never => {
     throw toArchiveError(error, { ...place, path });
   };

@@ -4,6 +4,7 @@ import type { ArchiveEntry } from "../../core/call/archive.js";
 import type { CallScope } from "../../core/call/scope.js";
 import type { ArchiveKind } from "../../path/archive-path.js";
 import type { ArchiveDirectory } from "./directory.js";
+import { unpackedTooOften } from "./fault.js";
 import { type Bytes, Sequence } from "./sequence.js";
 import { gunzip, readTar, tarContent } from "./tar.js";
 import { readZip, zipContent } from "./zip.js";
@@ -16,12 +17,15 @@ export class ArchiveReader {
   readonly #kind: ArchiveKind;
   readonly #file: Bytes;
   readonly #scope: CallScope;
+  /** How often a packed tar may be unpacked from its start. */
+  #passes: number;
   #unpacked: Sequence | undefined;
 
-  constructor(kind: ArchiveKind, file: Bytes, scope: CallScope) {
+  constructor(kind: ArchiveKind, file: Bytes, scope: CallScope, passes = Number.POSITIVE_INFINITY) {
     this.#kind = kind;
     this.#file = file;
     this.#scope = scope;
+    this.#passes = passes;
   }
 
   /** @throws ArchiveFault */
@@ -48,7 +52,10 @@ export class ArchiveReader {
     if (this.#kind !== "tgz") return this.#file;
     this.#unpacked ??= new Sequence({
       ...{ size: Number.POSITIVE_INFINITY, beginsAnywhere: false, held: HELD_TAR_BYTES, scope: this.#scope },
-      from: () => gunzip(this.#file),
+      from: () => {
+        if (--this.#passes < 0) throw unpackedTooOften();
+        return gunzip(this.#file);
+      },
     });
     const unpacked = this.#unpacked;
     return { size: Number.POSITIVE_INFINITY, read: (offset, length) => unpacked.read(offset, length) };

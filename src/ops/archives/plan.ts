@@ -149,7 +149,7 @@ export class ExtractPlan {
 
   #escapes(entry: string): FileAdapterError {
     const told = `Cannot extract: the archive has an entry that no path may have: ${shown(entry)}. Nothing was written`;
-    return adapterError("PATH_ESCAPES_ROOT", told, { ...placeAt(this.#place), entry });
+    return adapterError("PATH_ESCAPES_ROOT", told, { ...placeAt(this.#place), entry: entry.slice(0, MAX_SHOWN) });
   }
 
   #twice(entry: string): FileAdapterError {

@@ -236,6 +236,13 @@ describe("archive:extract, looking first", () => {
       expect(ground.staged()).toEqual([]);
     });
 
+    test("tells of a long name by its beginning", async () => {
+      ground.put("x.zip", await renamed(`../${"e".repeat(60_000)}`));
+      const { code, data } = await fail({ root: "r", path: "x.zip", destPath });
+      expect(code).toBe("PATH_ESCAPES_ROOT");
+      expect(data["entry"]).toBe(`../${"e".repeat(197)}`);
+    });
+
     test.each<[string, readonly GivenEntry[], object]>([
       [
         "two files of one path",
@@ -392,6 +399,26 @@ test("a tar packed by gzip is unpacked in its own order", async () => {
   expect(readFileSync(at("out/a/2"), "utf8")).toBe("two");
   expect(statSync(at("out/a/2")).mode & 0o777).toBe(0o755);
 });
+
+test("a packed tar whose directories are mixed is not unpacked again and again", async () => {
+  const { execFileSync } = await import("node:child_process");
+  const order: string[] = [];
+  const put = (name: string, content: string | Buffer = "x") => {
+    ground.put(`src/${name}`, content);
+    order.push(name);
+  };
+  const dirs = Array.from({ length: 20 }, (_, index) => `d${index}`);
+  for (const dir of dirs) put(`${dir}/a`);
+  put("big", Buffer.alloc(40_000_000));
+  for (const dir of dirs) put(`${dir}/b`);
+  execFileSync("tar", ["-czf", at("x.tgz"), "-C", at("src"), ...order]);
+  const failed = await fail({ root: "r", path: "x.tgz", destPath: "out" });
+  expect(failed).toMatchObject({ code: "TOO_LARGE", message: expect.stringContaining("as a zip") });
+  expect(ground.names()).not.toContain("out");
+  const few = order.filter((name) => !/^d1\d/.test(name));
+  execFileSync("tar", ["-czf", at("x.tgz"), "-C", at("src"), ...few]);
+  expect(await extract({ root: "r", path: "x.tgz", destPath: "out" })).toMatchObject({ extracted: 21 });
+}, 60_000);
 
 test("large archives are unpacked over what is there one after the other, and others run meanwhile", async () => {
   const many = Array.from({ length: 5100 }, (_, index) => ({ name: `${index % 50}/${index}`, content: "" }));
