@@ -1,6 +1,6 @@
 // The row of this instance in the engine, and those of its peers.
 
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { ConfigError } from "../../config/errors.js";
 import type { Instance, InstanceDigest, SharedQuery } from "../../core/ports/shared.js";
 import { codeOf } from "../../core/unknown.js";
@@ -20,6 +20,8 @@ export interface InstanceFacts {
 
 /** An instance, and the last change it has taken in. */
 export interface SeenInstance extends Instance {
+  /** Of its number and address. */
+  readonly mac?: string | null;
   readonly seen: number;
 }
 
@@ -35,7 +37,8 @@ export interface TickRow {
   readonly instances: readonly SeenInstance[];
 }
 
-export const INSTANCES = `(SELECT coalesce(json_agg(json_build_object('number', number, 'advertise', advertise, 'name', name,
+export const INSTANCES = `(SELECT coalesce(json_agg(json_build_object('number', number, 'advertise', split_part(advertise, '#', 1),
+  'mac', split_part(advertise, '#', 2), 'name', name,
   'version', version, 'digest', digest, 'seen', seen,
   'live', NOT stopped AND beat > clock_timestamp() - interval '${LIVE_SECONDS} seconds') ORDER BY number), '[]')
   FROM instance WHERE beat > clock_timestamp() - ${KEPT})`;
@@ -54,6 +57,8 @@ const FREE = `SELECT free FROM generate_series(1, 65535) free
 
 /** This instance in the engine. Its number stays, unless the engine lost it and gave it to another. */
 export class OwnInstance {
+  /** For MACs of addresses: who can write to the engine must not lead requests elsewhere. */
+  readonly #secret: Buffer;
   /** Tells it from others that had its number. */
   readonly #boot = randomBytes(8).toString("hex");
   readonly #facts: InstanceFacts;
@@ -62,8 +67,9 @@ export class OwnInstance {
   digest: InstanceDigest;
   number = 0;
 
-  constructor(facts: InstanceFacts) {
+  constructor(facts: InstanceFacts, secret: Buffer) {
     this.#facts = facts;
+    this.#secret = secret;
     this.digest = facts.digest;
   }
 
@@ -85,12 +91,24 @@ export class OwnInstance {
 
   /** Writes that this instance is alive, and reads what there is to know. */
   async tick(seen: number, query: SharedQuery): Promise<TickRow> {
-    const values = [this.number, this.#boot, Date.now(), seen, this.advertise ?? null, this.digest];
+    const { number, advertise } = this;
+    const address = advertise === undefined ? null : `${advertise}#${this.#macOf(number, advertise)}`;
+    const values = [number, this.#boot, Date.now(), seen, address, this.digest];
     const [row] = await query<TickRow>(TICK, values);
     if (row === undefined) throw notPrepared();
     // A standby that lost writes, or a clean-up after a suspension of a day.
     if (!row.own && !(await this.#insert(this.number, query))) await this.allot(query);
-    return row;
+    const instances = row.instances.map((one) => (this.#isOwnWord(one) ? one : { ...one, advertise: undefined }));
+    return { ...row, instances };
+  }
+
+  /** Whether an instance of the venue itself has told its address. */
+  #isOwnWord({ number, advertise, mac }: SeenInstance): boolean {
+    return typeof advertise === "string" && mac === this.#macOf(number, advertise);
+  }
+
+  #macOf(number: number, advertise: string): string {
+    return createHmac("sha256", this.#secret).update(`${number} ${advertise}`).digest("base64url");
   }
 
   /** Peers see at once that it is gone. */

@@ -73,7 +73,7 @@ export class PostgresShared implements Shared {
   constructor(options: PostgresOptions) {
     const { engine, facts } = options;
     this.#options = options;
-    this.#own = new OwnInstance(facts);
+    this.#own = new OwnInstance(facts, secretFor(options.key.privateKey, "addresses"));
     this.log = numbered(options.log, () => this.#own.number);
     const { log } = this;
     this.#pool = new Pool(Array.from({ length: POOL }, () => new Connection(engine)));

@@ -40,6 +40,21 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
     expect([one.self.number, two.self.number]).not.toContain(three.self.number);
   });
 
+  test("take addresses from instances of the venue alone, not from whoever can write to the engine", async () => {
+    const [one, two] = [await instance(), await instance()];
+    const known = () => one.peers().find(({ number }) => number === two.self.number)?.advertise;
+    await two.listening(4321);
+    await until(() => known() === "http://localhost:4321");
+    const [row] = await one.query("SELECT advertise FROM instance WHERE number = $1", [two.self.number]);
+    await two.close();
+    for (const advertise of ["http://elsewhere:1", String(row?.["advertise"]).replace("4321", "4322")]) {
+      await one.query("UPDATE instance SET advertise = $1 WHERE number = $2", [advertise, two.self.number]);
+      await until(() => known() === undefined);
+      await one.query("UPDATE instance SET advertise = $1 WHERE number = $2", [row?.["advertise"], two.self.number]);
+      await until(() => known() === "http://localhost:4321");
+    }
+  });
+
   test("hear what others notify, from whom", async () => {
     const [one, two] = [await instance(), await instance()];
     const heard: unknown[] = [];
