@@ -2,7 +2,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { CLI, cleanUp, type Finished, makeFolder, run, startNode } from "../process.js";
+import { runHere } from "../in-process.js";
+import { CLI, cleanUp, type Finished, makeFolder, startNode } from "../process.js";
 
 afterAll(cleanUp);
 
@@ -17,7 +18,7 @@ const create = ["backup", "create", file, "--roots", "docs", ...options];
 
 const killedIn = (call: string): Promise<Finished> =>
   startNode(["--import", KILLED_IN, CLI, ...create], { cwd: folder, env: { ...ENV, KILLED_IN: call } }).ended;
-const again = (): Promise<Finished> => run(create, { cwd: folder, env: ENV });
+const again = (): Promise<Finished> => runHere(create, { cwd: folder, env: ENV });
 
 test.each(["open", "write:2", "link"])(
   "before '%s' there is none, and the next try makes it",
@@ -36,7 +37,7 @@ test("once it has its name, it is whole", async () => {
   expect(await killedIn("rm:2")).toMatchObject({ signal: "SIGKILL" });
   const elsewhere = makeFolder({ "venue.json5": CONFIG, "docs/.keep": "" });
   rmSync(join(elsewhere, "docs/.keep"));
-  const restored = await run(["backup", "restore", file, ...options], { cwd: elsewhere, env: ENV });
+  const restored = await runHere(["backup", "restore", file, ...options], { cwd: elsewhere, env: ENV });
   expect(restored).toMatchObject({ status: 0, stderr: "" });
   expect(readFileSync(join(elsewhere, "docs/a.txt"), "utf8")).toBe("alpha");
   expect(await again()).toMatchObject({ status: 78 });
@@ -55,9 +56,11 @@ test.each(["state", "empty"])(
     };
     const from = place();
     writeFileSync(join(from, "docs/a.txt"), "alpha");
-    expect(await run(["key", "new", "alice", "--config", "venue.json5"], { cwd: from })).toMatchObject({ status: 0 });
+    expect(await runHere(["key", "new", "alice", "--config", "venue.json5"], { cwd: from })).toMatchObject({
+      status: 0,
+    });
     const copy = ["it.backup", "--roots", "docs", ...options];
-    expect(await run(["backup", "create", ...copy], { cwd: from, env: ENV })).toMatchObject({ status: 0 });
+    expect(await runHere(["backup", "create", ...copy], { cwd: from, env: ENV })).toMatchObject({ status: 0 });
     const to = place();
     rmSync(join(to, "seed"));
     const command = ["backup", "restore", join(from, "it.backup"), ...options];
@@ -68,7 +71,7 @@ test.each(["state", "empty"])(
     expect(failed).toMatchObject({ status: 66, stderr: "Cannot restore: EIO. Nothing was changed\n" });
     const left = readdirSync(to, { recursive: true }).map(String);
     expect(left.filter((name) => !name.includes(".venue-files")).sort()).toEqual(["docs", "empty", "venue.json5"]);
-    expect(await run(command, { cwd: to, env: ENV })).toMatchObject({ status: 0, stderr: "" });
+    expect(await runHere(command, { cwd: to, env: ENV })).toMatchObject({ status: 0, stderr: "" });
     expect(readFileSync(join(to, stateDir, "keys/alice"))).toEqual(readFileSync(join(from, stateDir, "keys/alice")));
   },
   120_000,

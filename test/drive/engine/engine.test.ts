@@ -1,7 +1,31 @@
 import { describe, expect, test } from "@jest/globals";
-import type { DriveChange } from "../../../src/drive/engine/engine.js";
-import { createMemoryStore } from "../../../src/drive/store/memory.js";
-import { ALICE, BOB, inPieces, openEngine, rejection, tapped, textOf } from "./engines.js";
+import fc from "fast-check";
+import { hashOf } from "../../../src/drive/cad3/encoding/cell.js";
+import { decode } from "../../../src/drive/cad3/encoding/multi-cell.js";
+import { CadMap } from "../../../src/drive/cad3/maps/hash-map.js";
+import { Signed } from "../../../src/drive/cad3/signed.js";
+import type { Value } from "../../../src/drive/cad3/value.js";
+import { applyOp, type TreeChange } from "../../../src/drive/dlfs/apply-op.js";
+import { createDrive } from "../../../src/drive/dlfs/lifetime.js";
+import { openValue } from "../../../src/drive/dlfs/node.js";
+import { createTurn } from "../../../src/drive/engine/cells.js";
+import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../../src/drive/engine/engine.js";
+import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
+import type { CellStore } from "../../../src/drive/store/cell-store.js";
+import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";
+import { codeOf } from "../cad3/code-of.js";
+import {
+  ALICE,
+  BOB,
+  clockAt,
+  inPieces,
+  openEngine,
+  rejection,
+  type TestEngine,
+  tapped,
+  textOf,
+  VENUE_KEY,
+} from "./engines.js";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
@@ -393,4 +417,213 @@ describe("staleMs", () => {
     await lazy.owner(ALICE).create("f");
     expect(await lazy.owner(ALICE).list()).toEqual(["d", "e", "f"]);
   });
+});
+
+const addOne = (engine: TestEngine) =>
+  engine.owner(ALICE).change("d", async (drive) => {
+    const before = await drive.stat(["count"]);
+    await drive.writeFile(["count"], new Uint8Array((before?.size ?? 0) + 1));
+  });
+
+test("two processes that make the first key of an owner at the same time lose none of their first changes", async () => {
+  const store = createMemoryStore();
+  let goOn = () => {};
+  const gate = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let reach = () => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  // It has found no key, and its own counts as the older one.
+  const keys = createOwnerKeys({
+    records: {
+      ...store.keys,
+      async put(...all) {
+        reach();
+        await gate;
+        await store.keys.put(...all);
+      },
+    },
+    venueKey: VENUE_KEY,
+    clock: clockAt(500),
+  });
+  const slow = openEngine({ store, keys });
+  const fast = openEngine({ store });
+  const second = addOne(slow);
+  await reached;
+  await addOne(fast);
+  goOn();
+  await second;
+  const snapshot = await openEngine({ store }).owner(ALICE).read("d");
+  expect((await snapshot.stat(["count"]))?.size).toBe(2);
+  snapshot.release();
+});
+
+const LONG = "name of more than 32 bytes, number ";
+const names = fc.constantFrom("a", "b", "\u{1f600}", "\ufffd", `${LONG}1`, `${LONG}2`, "x".repeat(200));
+const contents = fc.constantFrom("", "x", "long ".repeat(40), "longer ".repeat(1000)).map((text) => Buffer.from(text));
+type Op = Omit<TreeChange, "at" | "path" | "op"> & {
+  op: "mkdir" | "write" | "append" | "delete";
+  path: string[];
+  at: number;
+};
+
+async function applied(drive: DriveChange, { op, path, data = new Uint8Array() }: Op): Promise<unknown> {
+  switch (op) {
+    case "mkdir":
+      return (await drive.makeDirectory(path)) ? undefined : "EXISTS";
+    case "write":
+      return rejection(drive.writeFile(path, data));
+    case "append":
+      return rejection(drive.appendFile(path, data));
+    case "delete":
+      return (await drive.remove(path, { recursive: false })) ? undefined : "NOT_FOUND";
+  }
+}
+
+/** The roots of the drives that the store keeps for its one owner. */
+async function rootOf(store: ReturnType<typeof createMemoryStore>, cells: ReadonlyMap<unknown, { bytes: Uint8Array }>) {
+  const byHash = new Map<string, Uint8Array>();
+  for (const { bytes } of cells.values()) byHash.set(hashHex(bytes), bytes);
+  for await (const owner of store.owners()) {
+    const record = await store.root(owner);
+    const signed: Value = openValue(decode(record?.bytes ?? new Uint8Array(), (hash) => byHash.get(hash)));
+    const drives = signed instanceof Signed ? signed.value : null;
+    if (drives instanceof CadMap) return drives.get("d");
+  }
+  return undefined;
+}
+
+const hashHex = (bytes: Uint8Array): string => hashOf(decode(bytes));
+
+describe("operations on a drive", () => {
+  const paths = fc.array(names, { minLength: 1, maxLength: 3 });
+  const ops: fc.Arbitrary<Op> = fc.record({
+    op: fc.constantFrom("mkdir", "mkdir", "write", "append", "delete"),
+    path: paths,
+    data: contents,
+    at: fc.nat(3000),
+  });
+
+  test("make the same trees and the same refusals as on values", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(ops, { maxLength: 25 }), fc.boolean(), async (list, together) => {
+        const clock = clockAt(1000);
+        const memory = createMemory();
+        const store = createMemoryStore({ memory });
+        const engine = openEngine({ store, clock });
+        const alice = engine.owner(ALICE);
+        await alice.create("d");
+        let root: Value = createDrive(null, { at: 1000 });
+        const both = async (drive: DriveChange, op: Op): Promise<void> => {
+          const code = codeOf(() => {
+            root = applyOp(root, { ...op, path: op.path.join("/"), at: clock.now });
+          });
+          const own = await applied(drive, op).catch((error: unknown) =>
+            codeOf(() => {
+              throw error;
+            }),
+          );
+          // Of something absent nothing is deleted, wherever it was.
+          expect(own).toBe(code);
+        };
+        if (together) {
+          await alice.change("d", async (drive) => {
+            for (const op of list) await both(drive, op);
+          });
+        } else {
+          for (const op of list) {
+            clock.now = op.at;
+            await alice.change("d", (drive) => both(drive, op));
+          }
+        }
+        expect(hashOf((await rootOf(store, memory.cells)) ?? null)).toBe(hashOf(root));
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe("used bytes", () => {
+  const paths = fc.constantFrom("a", "b", "t", "t/a", "t/b", "t/u", "t/u/a", "v").map((path) => path.split("/"));
+  const sizes = fc.constantFrom(0, 1, 100, 500, 4096, 5000, 70_000);
+  const steps = fc.record({
+    op: fc.constantFrom("write", "write", "append", "mkdir", "remove", "move"),
+    ...{ path: paths, to: paths, size: sizes },
+  });
+  type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
+
+  function make(drive: DriveChange, { op, path, to, size }: Step): Promise<unknown> {
+    const content = Buffer.alloc(size, size % 251);
+    if (op === "write") return drive.writeFile(path, content);
+    if (op === "append") return drive.appendFile(path, content);
+    if (op === "mkdir") return drive.makeDirectory(path);
+    if (op === "remove") return drive.remove(path, { recursive: true });
+    return drive.move(path, to);
+  }
+
+  async function bytesBelow(tree: DriveSnapshot, path: readonly string[]): Promise<number> {
+    let bytes = 0;
+    for (const { name, type, size } of await tree.entries(path)) {
+      bytes += type === "file" ? size : await bytesBelow(tree, [...path, name]);
+    }
+    return bytes;
+  }
+
+  async function recorded(store: CellStore): Promise<number | undefined> {
+    for await (const owner of store.owners()) return (await store.root(owner))?.usedBytes;
+    return undefined;
+  }
+
+  test("the recorded size of the files is the sum of their sizes, after any changes in groups of any size", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(steps, { minLength: 1, maxLength: 6 }), { maxLength: 8 }), async (groups) => {
+        const engine = openEngine();
+        const drives: OwnerDrives = engine.owner(ALICE);
+        for (const group of groups) {
+          await drives.change("d", async (drive) => {
+            for (const step of group) await rejection(make(drive, step));
+          });
+          const tree = await drives.read("d");
+          const found = await bytesBelow(tree, []);
+          tree.release();
+          expect((await recorded(engine.store)) ?? 0).toBe(found);
+        }
+        await engine.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+test("others run after so many units, and sooner where units are slow", async () => {
+  let now = 0;
+  const turn = createTurn(4, () => now);
+  const yields: number[] = [];
+  const work = async (units: number, ms: number): Promise<void> => {
+    for (let unit = 1; unit <= units; unit += 1) {
+      now += ms;
+      const waiting = turn();
+      if (waiting === undefined) continue;
+      yields.push(unit);
+      await waiting;
+    }
+  };
+  await work(9, 1);
+  expect(yields.splice(0)).toEqual([4, 8]);
+  await work(3, 1);
+  expect(yields.splice(0)).toEqual([3]);
+  await work(5, 6);
+  expect(yields).toEqual([2, 4]);
+});
+
+test("the time that others take is not counted", async () => {
+  let now = 0;
+  const turn = createTurn(4, () => now);
+  now = 20;
+  const waiting = turn();
+  now = 40;
+  await waiting;
+  expect(turn()).toBeUndefined();
 });

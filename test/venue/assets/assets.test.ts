@@ -2,11 +2,13 @@ import { describe, expect, test } from "@jest/globals";
 import type { Caller } from "../../../src/core/call/caller.js";
 import type { AssetErrorData, AssetFault } from "../../../src/core/ports/asset.js";
 import type { VenueAssets } from "../../../src/venue/assets/assets.js";
-import { assetIdOf } from "../../../src/venue/assets/id.js";
+import { assetIdOf, canonicalJson, isAssetReference, parseAssetReference } from "../../../src/venue/assets/id.js";
 import { createAssetMemory } from "../../../src/venue/assets/memory.js";
+import { contentOf, parseMetadata, readMetadata, summaryOf } from "../../../src/venue/assets/metadata.js";
 import type { AssetStore } from "../../../src/venue/assets/store.js";
 import { gate } from "../catalogue/fake-adapter.js";
 import { ALICE, assetsOf, BOB, body, broken, DID, OPERATOR, PAGE, sha256, wanting, whole } from "./fixture.js";
+import { describeAssetStore } from "./store-suite.js";
 
 const UNKNOWN = "0".repeat(64);
 
@@ -424,3 +426,180 @@ describe("assets opened again", () => {
     await refused(again.register({ name: "more" }, ALICE), "full");
   });
 });
+
+describe("an id", () => {
+  test.each([
+    [
+      "keys sorted by UTF-16 units",
+      { "\u{1f600}": 1, "\ufb33": 2, b: 1, a: 2, 10: 1, 9: 2 },
+      '{"10":1,"9":2,"a":2,"b":1,"😀":1,"\ufb33":2}',
+    ],
+    ["keys sorted at every level", { z: [{ y: 1, x: { w: 1, v: 2 } }] }, '{"z":[{"x":{"v":2,"w":1},"y":1}]}'],
+    ["numbers in their shortest form", { n: [1e21, 1.0, -0, 0.000001, 1e-7] }, '{"n":[1e+21,1,0,0.000001,1e-7]}'],
+    ["text as it is, with only the necessary escapes", { t: 'é"\\\n\u0001\u2028' }, '{"t":"é\\"\\\\\\n\\u0001\u2028"}'],
+    ["own keys of any name", JSON.parse('{"__proto__":{"a":1},"toJSON":"x"}'), '{"__proto__":{"a":1},"toJSON":"x"}'],
+    ["nothing", {}, "{}"],
+  ])("of an operation is that of canonical JSON: %s", (_name, metadata, canonical) => {
+    expect(canonicalJson(metadata)).toBe(canonical);
+    expect(assetIdOf(canonicalJson(metadata))).toBe(sha256(canonical));
+  });
+
+  test("is the SHA-256 of the text as it is", () => {
+    for (const json of ['{"a":1,"b":2}', '{"b":2,"a":1}', '{ "a":1, "b":2 }\n', '{"n":9007199254740993}']) {
+      expect(assetIdOf(json)).toBe(sha256(json));
+      expect(assetIdOf(Buffer.from(json))).toBe(sha256(json));
+    }
+  });
+});
+
+describe("a reference", () => {
+  const HEX = "0123456789abcdef".repeat(4);
+
+  test.each([
+    HEX,
+    `0x${HEX}`,
+    `0X${HEX}`,
+    HEX.toUpperCase(),
+    `a/${HEX}`,
+    `/a/${HEX}`,
+    `${DID}/a/${HEX}`,
+    `/${DID}/a/${HEX}`,
+  ])("may be %s", (reference) => {
+    expect(parseAssetReference(reference, DID)).toBe(HEX);
+    expect(isAssetReference(reference)).toBe(true);
+  });
+
+  test.each([
+    `did:key:zOther/a/${HEX}`,
+    `/did:web:example.com/a/${HEX}`,
+    `${DID}x/a/${HEX}`,
+    `did:key:z6Mktestvenue/a/${HEX}`,
+  ])("to another venue has the form but leads nowhere: %s", (reference) => {
+    expect(parseAssetReference(reference, DID)).toBeUndefined();
+    expect(isAssetReference(reference)).toBe(true);
+  });
+
+  test.each([
+    "",
+    "a/",
+    HEX.slice(1),
+    `${HEX}0`,
+    `${HEX.slice(1)}g`,
+    `/${HEX}`,
+    `//a/${HEX}`,
+    `A/${HEX}`,
+    `b/${HEX}`,
+    `a/${HEX}/`,
+    `a/0x${HEX}`,
+    ` ${HEX}`,
+    `${HEX}\n`,
+    `${DID}/${HEX}`,
+    `${DID}/o/${HEX}`,
+    `key:zOther/a/${HEX}`,
+    `did:key:x y/a/${HEX}`,
+    `did:key:x/y/a/${HEX}`,
+    "v/ops/file/read",
+  ])("may not be %j", (reference) => {
+    expect(parseAssetReference(reference, DID)).toBeUndefined();
+    expect(isAssetReference(reference)).toBe(false);
+  });
+});
+
+/** An object with arrays in it, so many levels deep. */
+function deep(levels: number): Record<string, unknown> {
+  let value: unknown = [];
+  for (let i = 2; i < levels; i += 1) value = [value];
+  return { value };
+}
+
+describe("metadata", () => {
+  test.each([{}, { a: [1, null, true, "é\u2028"] }, JSON.parse('{"__proto__":{"x":1}}'), deep(256)])(
+    "is kept as it was written",
+    (metadata) => {
+      const { json } = parseMetadata(metadata);
+      expect(json.toString()).toBe(JSON.stringify(metadata));
+      expect(readMetadata(json)).toEqual(metadata);
+    },
+  );
+
+  test("keeps the digits of a BigInt", () => {
+    expect(parseMetadata({ a: 9007199254740993n }).json.toString()).toBe('{"a":9007199254740993}');
+  });
+
+  const unwritable: [string, Record<string, unknown>, string][] = [
+    ["half a surrogate pair", { a: ["\ud800"] }, "not valid Unicode"],
+    ["a key that is half a pair", { a: { "\udc00": 1 } }, "not valid Unicode"],
+    ["NaN", { a: Number.NaN }, "not a JSON number"],
+    ["Infinity", { a: [Number.NEGATIVE_INFINITY] }, "not a JSON number"],
+    ["too many levels", deep(257), "nested deeper than 256 levels"],
+    ["levels without end", deep(200_000), "nested deeper than 256 levels"],
+    ["a function", { a: () => 1 }, "not a JSON value"],
+    ["nothing at all", { a: undefined }, "not a JSON value"],
+  ];
+  test.each(unwritable)("with %s is refused", (_name, metadata, reason) => {
+    expect(() => parseMetadata(metadata)).toThrow(
+      expect.objectContaining({ fault: "invalid_metadata", data: { reason } }),
+    );
+  });
+
+  test("may have one MiB as compact JSON in UTF-8, and not a byte more", () => {
+    const frame = JSON.stringify({ text: "" }).length;
+    const fits = { text: "é".repeat((1_048_576 - frame - 1) / 2) };
+    expect(parseMetadata(fits).json.length).toBe(1_048_575);
+    expect(parseMetadata({ text: `${fits.text}x` }).json.length).toBe(1_048_576);
+    expect(() => parseMetadata({ text: `${fits.text}é` })).toThrow(
+      expect.objectContaining({ fault: "too_large", data: { size: 1_048_577, limit: 1_048_576 } }),
+    );
+  });
+});
+
+describe("the content metadata asks for", () => {
+  const HEX = sha256("x");
+
+  test.each([HEX, HEX.toUpperCase(), `0x${HEX}`, `0X${HEX.toUpperCase()}`])("has the hash %s", (hash) => {
+    expect(contentOf({ content: { sha256: hash } })).toEqual({ sha256: HEX });
+  });
+
+  test("has a type and a name where they are texts", () => {
+    const content = { sha256: HEX, contentType: "text/csv", fileName: "a.csv", length: 3 };
+    expect(contentOf({ content })).toEqual({ sha256: HEX, contentType: "text/csv", fileName: "a.csv" });
+    expect(contentOf({ content: { sha256: HEX, contentType: 1, fileName: null } })).toEqual({ sha256: HEX });
+  });
+
+  test.each([
+    {},
+    { content: null },
+    { content: "text" },
+    { content: [] },
+    { content: {} },
+    { content: { sha256: null } },
+    { content: { sha256: HEX.slice(1) } },
+    { content: { sha256: `${HEX}0` } },
+    { content: { sha256: `a/${HEX}` } },
+    { sha256: HEX },
+    JSON.parse(`{"__proto__":{"content":{"sha256":"${HEX}"}}}`),
+    JSON.parse(`{"content":{"__proto__":{"sha256":"${HEX}"}}}`),
+  ])("is none in %j", (metadata) => {
+    expect(contentOf(metadata)).toBeUndefined();
+  });
+});
+
+describe("a summary", () => {
+  test("has name, type and description where they are texts", () => {
+    expect(summaryOf("i", { name: "n", type: "t", description: "d", other: 1 })).toEqual({
+      id: "i",
+      name: "n",
+      type: "t",
+      description: "d",
+    });
+    expect(summaryOf("i", { name: 1, type: ["t"] })).toEqual({ id: "i" });
+  });
+
+  test("cuts long texts between characters", () => {
+    expect(summaryOf("i", { name: "n".repeat(1000) }).name).toBe("n".repeat(1000));
+    expect(summaryOf("i", { name: "n".repeat(1001) }).name).toBe(`${"n".repeat(1000)}…`);
+    expect(summaryOf("i", { name: `${"n".repeat(999)}😀` }).name).toBe(`${"n".repeat(999)}…`);
+  });
+});
+
+describeAssetStore("memory", async () => createAssetMemory());
