@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Archives as a whole: unpacking beside a copy of the same files, and how the time grows with the entries; by turns in one run.
+// Archives: looks into them beside looks at files, unpacking beside a copy of the same files, and how the time grows with the entries; by turns in one run.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFileAdapter } from "../dist/index.js";
@@ -13,6 +13,9 @@ const FILES = 1000;
 const TIMES = 4;
 const FOLDERS = 20;
 const ROUNDS = 9;
+const READS = 400;
+const LISTS = 100;
+const SETTLED_MS = 2_500;
 
 const root = temporaryDirectory();
 const files = await createFileAdapter({ roots: { r: { path: root, durability: "none" } } });
@@ -50,9 +53,44 @@ async function compare({ row, quick }, { what, most, forms: [ours, theirs], per 
   row({ what, value: median(ratios(times.ours, times.theirs)) / per, unit: "x", beside, most });
 }
 
+/** So many looks, each at another file, in an archive or beside it. */
+const looking = (calls, look) => () =>
+  timed(async () => {
+    for (let index = 0; index < calls; index++) await look(`f${FOLDERS * (index % FOLDERS)}.txt`);
+  });
+const reading = (top) =>
+  looking(READS, async (name) => {
+    const { size } = await call("file:read", { path: `${top}/d0/${name}` });
+    expectEqual(size, 2 * KB, name);
+  });
+const listing = (path) =>
+  looking(LISTS, async () => {
+    const { total } = await call("file:list", { path });
+    expectEqual(total, FILES / FOLDERS, path);
+  });
+
 await makeTree("few", FILES);
 await makeTree("many", TIMES * FILES);
+// From now on their file times say which version each is.
+await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
+for (let round = 0; round < 5; round++) for (const top of ["few", "few.zip!"]) await reading(top)();
 await runBench([
+  {
+    name: "read",
+    run: (context) =>
+      compare(context, {
+        ...{ what: "read of 2 KB in a zip, its directory kept / of the file", most: 2.5 },
+        forms: [reading("few.zip!"), reading("few")],
+      }),
+  },
+  {
+    name: "list",
+    run: (context) =>
+      compare(context, {
+        ...{ what: `list of ${FILES / FOLDERS} entries of a zip / of the folder`, most: 2 },
+        forms: [listing("few.zip!/d0"), listing("few/d0")],
+      }),
+  },
   {
     name: "copy",
     run: (context) =>

@@ -13,6 +13,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { findGlobs } from "../../../src/cli/files/search.js";
 import { createVenue } from "../../../src/index.js";
+import { zipOf } from "../../backend/archive/zip-bytes.js";
 import { entriesBelow } from "../../ops/ground.js";
 import { makeGround } from "../people.js";
 import { cleanUp, run } from "../process.js";
@@ -481,6 +482,27 @@ describe("searches", () => {
       const { status, stdout } = await on([...args, "--caps", join(inFolder(""), "caps.json5")]);
       expect([status === 0, stdout]).toEqual([false, ""]);
     }
+  });
+
+  test("what lies in an archive is listed, read and searched as in a folder, and cannot be changed", async () => {
+    const entries = [
+      { name: "sub/a.md", content: "one\nTwo hits\n" },
+      { name: "b.txt", content: "b" },
+    ];
+    writeFileSync(inFolder("docs/x.zip"), zipOf(entries));
+    expect(await ok("ls", "d:x.zip!")).toBe("b.txt\nsub\n");
+    expect(await ok("cat", "d:x.zip!/sub/a.md")).toBe("one\nTwo hits\n");
+    expect(await ok("tail", "-n", "1", "d:x.zip!/sub/a.md")).toBe("Two hits\n");
+    expect(await ok("grep", "hits", "d:x.zip!")).toBe("d:x.zip!/sub/a.md:Two hits\n");
+    expect(await ok("find", "d:x.zip!", "-name", "*.md")).toBe("d:x.zip!/sub/a.md\n");
+    expect(await ok("stat", "d:x.zip!/b.txt")).toContain("writable  no");
+    const refusal = "venue-files: Cannot write an archive entry: use archive:extract or archive:zip\n";
+    for (const words of [
+      ["rm", "d:x.zip!/b.txt"],
+      ["cp", "d:x.zip!/b.txt", "d:n"],
+      ["mkdir", "d:x.zip!/n"],
+    ])
+      expect(await on(words)).toMatchObject({ status: 1, stderr: refusal });
   });
 });
 
