@@ -253,12 +253,16 @@ export class Dispatcher {
     if (root === undefined || authoriser.hidesRoot(rootName)) throw unknownRoot(rootName, namesOf(this.#visible(call)));
     if (changes && root.readOnly) throw readOnlyRoot({ root: rootName, path: path.text });
     const access = new CallAccess(call, root, path, request);
-    const exact: PlaceRequest = { ...request, root: rootName, path: path.text, base: undefined, isExact: true };
-    if (request.isInside !== true) call.places?.push({ request: exact, access });
+    // Spreads are slow, and most calls need neither.
+    if (call.places !== undefined && request.isInside !== true) {
+      const exact: PlaceRequest = { ...request, root: rootName, path: path.text, base: undefined, isExact: true };
+      call.places.push({ request: exact, access });
+    }
+    const place = archive && placeInside(archive, { root, path, access }, call);
     return placedCall(call, {
-      ...(archive === undefined
-        ? { root: changes || operation.runs ? askingRoot(root, access, call) : root, path, access }
-        : placeInside(archive, { root, path, access }, call)),
+      root: place?.root ?? (changes || operation.runs ? askingRoot(root, access, call) : root),
+      path: place?.path ?? path,
+      access: place?.access ?? access,
       at: (other) => call.at(other),
       pollChanges: operation.watches && this.#watches?.createPoll({ root, path, access }, context),
     });
