@@ -34,6 +34,8 @@ export interface ArchiveFile {
   /** Tells archives of different roots with the same stamp apart. */
   readonly key: string;
   readonly kept: KeptDirectories;
+  /** Runs it at once, or after others of the caller. @param size of the archive */
+  inTurn<T>(size: number, read: () => Promise<T>): Promise<T>;
   /** Opens it with the rights of the caller. @throws NOT_FOUND, IS_A_DIRECTORY, CAPABILITY_DENIED and the like */
   open(): Awaitable<OpenFile>;
   /** @throws NOT_SUPPORTED */
@@ -177,12 +179,14 @@ export class ArchiveBackend implements Backend {
       Reader ??= (await import("./reader.js")).ArchiveReader;
       const reader = new Reader(kind, file, scope);
       const known = file.stamp === undefined ? undefined : `${key}/${kind}/${file.stamp}`;
-      let directory = known === undefined ? undefined : kept.get(known);
-      if (directory === undefined) {
-        directory = await mapped(place, () => reader.directory());
+      const find = () => (known === undefined ? undefined : kept.get(known));
+      const read = async () => {
+        // Another call may have read it before this one had its turn.
+        const directory = find() ?? (await mapped(place, () => reader.directory()));
         if (known !== undefined) kept.put(known, directory);
-      }
-      return { reader, directory, file };
+        return directory;
+      };
+      return { reader, directory: find() ?? (await this.#archive.inTurn(file.size, read)), file };
     } catch (error) {
       file.close();
       throw error;

@@ -43,6 +43,24 @@ function refusal(place: Place, { name, operation: { changes } }: CallState): Fil
 export const insideOf = ({ inside }: ArchivePath, { segments }: RelPath): RelPath =>
   relPath([...segments.slice(0, -1), `${segments.at(-1)}!`, ...inside]);
 
+/** Archives up to this size have directories that take little memory, also once they are unpacked. */
+const SMALL_BYTES = 16_384;
+
+/** A directory may take 100 MB: a caller reads one after the other. */
+export function inTurn<T>(
+  { context, parts, scope }: Pick<CallState, "context" | "parts" | "scope">,
+  size: number,
+  read: () => Promise<T>,
+): Promise<T> {
+  if (size <= SMALL_BYTES) return read();
+  const begin = async () => {
+    // A call that ended while it waited has closed the file, or will.
+    scope.checkpoint();
+    return read();
+  };
+  return parts.turns.run(`archives of ${context.callerDID ?? ""}`, begin, scope.signal);
+}
+
 /** Deny patterns count for what lies in the archive; rights are those on the archive itself. */
 class AccessInside extends CallAccess {
   readonly #archive: CallAccess;
@@ -74,6 +92,7 @@ export function placeInside(
   const backend = new ArchiveBackend({
     ...{ kind: archive.kind, depth: own.segments.length, place: access.place, kept: call.parts.archives },
     key: `${root.name}/${root.owner ?? ""}`,
+    inTurn: (size, read) => inTurn(call, size, read),
     open: () =>
       after(root.backend.open(own, access), (file) => {
         try {

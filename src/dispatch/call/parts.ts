@@ -12,6 +12,7 @@ import type { AnyOperation, Call, OpenRoot, PathCall } from "../../core/ports/op
 import type { TicketRequest } from "../../core/ports/transfer.js";
 import { fieldsOf } from "../../core/unknown.js";
 import type { RegisteredOperation } from "../options.js";
+import { inTurn } from "./archives.js";
 import { type CallState, viaOf } from "./state.js";
 
 /** A streaming operation exists only for calls that bring a transfer. @throws UNKNOWN_OPERATION */
@@ -28,7 +29,8 @@ export function findOperation(
 }
 
 /** The part of a call that every operation gets. */
-export function callOf({ context, scope, parts }: CallState): Call {
+export function callOf(call: CallState): Call {
+  const { context, scope, parts } = call;
   const { limits, tickets, tagOf, scanners, documents, versions, turns } = parts;
   const { budget, takesBytes = false, memory, resolveAsset, storeAsset, transfer, terms, callerDID: caller } = context;
   const issueTicket = tickets && ((request: TicketRequest) => tickets.issue(request, context));
@@ -39,7 +41,7 @@ export function callOf({ context, scope, parts }: CallState): Call {
     memory,
     resolveAsset,
     storeAsset,
-    openArchive,
+    openArchive: (file, about) => inTurn(call, file.size, () => openArchive(file, about)),
     scope,
     versions,
     tagOf,

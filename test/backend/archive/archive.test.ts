@@ -1,8 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { ArchiveDirectory } from "../../../src/backend/archive/directory.js";
 import { KeptDirectories } from "../../../src/backend/archive/kept.js";
+import { ArchiveReader } from "../../../src/backend/archive/reader.js";
 import { useReferences } from "../../dispatch/references/ground.js";
 import { useGround } from "../../ops/ground.js";
 import { owner as alice } from "../../ucan/chains.js";
@@ -99,7 +101,7 @@ describe("the directory of an archive", () => {
 });
 
 describe("large archives", () => {
-  const ground = useGround();
+  const ground = useGround({ publicCaps: [{ with: "file://r", can: "crud/read" }] });
 
   test("hold up no other calls", async () => {
     const entries = Array.from({ length: 20_000 }, (_, index) => ({ name: `d${index % 50}/${index}`, method: 0 }));
@@ -122,6 +124,45 @@ describe("large archives", () => {
     expect(found).toMatchObject({ paths: ["x.zip!/d49/19999"] });
     expect(hash).toMatchObject({ size: 100_000_000 });
     expect(turns).toBeGreaterThan(10);
+  });
+
+  test("are read one after the other by each caller", async () => {
+    const content = randomBytes(20_000);
+    for (const name of ["x.zip", "y.zip"]) ground.put(name, zipOf([{ name: "f", content }]));
+    let [running, most] = [0, 0];
+    const { directory } = ArchiveReader.prototype;
+    const spy = jest.spyOn(ArchiveReader.prototype, "directory").mockImplementation(async function (
+      this: ArchiveReader,
+    ) {
+      most = Math.max(most, ++running);
+      await new Promise(setImmediate);
+      return directory.call(this).finally(() => void running--);
+    });
+    try {
+      const list = (caller: object) => ground.adapter.invoke("archive:list", { root: "r", path: "x.zip" }, caller);
+      const look = async (caller: object) => {
+        const stats = ["x", "y", "x", "y"].map((name) => ground.run("stat", { path: `${name}.zip!/f` }, caller));
+        expect(await Promise.all(stats)).toEqual(stats.map(() => expect.objectContaining({ size: 20_000 })));
+        await Promise.all([list(caller), list(caller)]);
+      };
+      await look({});
+      expect(most).toBe(1);
+      await Promise.all([look({}), look({ callerDID: alice.did })]);
+      expect(most).toBe(2);
+    } finally {
+      spy.mockRestore();
+    }
+  });
+
+  test("of a call that ends while it waits are not read", async () => {
+    for (const name of ["x.zip", "y.zip"]) ground.put(name, zipOf([{ name: "f", content: randomBytes(20_000) }]));
+    const stop = new AbortController();
+    const first = ground.run("stat", { path: "x.zip!/f" });
+    const second = ground.fail("stat", { path: "y.zip!/f" }, { signal: stop.signal });
+    stop.abort();
+    expect(await second).toMatchObject({ code: "ABORTED" });
+    expect(await first).toMatchObject({ size: 20_000 });
+    expect(await ground.run("stat", { path: "y.zip!/f" })).toMatchObject({ size: 20_000 });
   });
 
   test("are read up to the end of the call", async () => {
