@@ -2,9 +2,10 @@
 
 import type { DocumentUnit } from "../core/call/documents.js";
 import { Ended } from "./ending.js";
+import { markOf } from "./kinds.js";
 import type { Facts, ThreadMessage } from "./messages.js";
 
-/** Characters sent at once: what was sent is kept if time or memory end. */
+/** Characters sent at once, fewer at first: what was sent is kept if time or memory end. */
 const BATCH_CHARS = 65_536;
 
 // Control characters that text does not contain, such as form feeds.
@@ -18,6 +19,7 @@ export class Flow {
   /** Cells of the rows that are open; a table may lie in a cell. */
   readonly #rows: string[][] = [];
   #batch = "";
+  #sent = 0;
   /** Nothing of the unit has been written. */
   #isFresh = true;
   #isBlank = false;
@@ -31,11 +33,14 @@ export class Flow {
     this.#send({ is: "facts", facts });
   }
 
+  /** The line that names it counts as text. @throws Ended */
   unit(unit: DocumentUnit): void {
     this.finish();
     this.#isFresh = true;
     this.#isBlank = false;
     this.#send({ is: "unit", unit });
+    this.#left -= markOf(unit).length;
+    if (this.#left < 0) throw new Ended("enough");
   }
 
   /** Text within a line. @throws Ended */
@@ -98,22 +103,25 @@ export class Flow {
 
   /** One empty line stands for several, none at the ends of a unit. */
   #write(given: string): void {
-    const line = given.replace(CONTROLS, "").trimEnd().toWellFormed();
+    const line = given.replace(CONTROLS, "").trimEnd();
     if (line === "") {
       this.#isBlank = !this.#isFresh;
       return;
     }
-    const text = `${this.#isFresh ? "" : "\n"}${this.#isBlank ? "\n" : ""}${line}`;
+    const whole = `${this.#isFresh ? "" : "\n"}${this.#isBlank ? "\n" : ""}${line}`;
+    // A line may be as long as the file; one unit more tells that it goes on.
+    const text = whole.slice(0, this.#left + 1).toWellFormed();
     this.#isFresh = false;
     this.#isBlank = false;
     this.#batch += text;
     this.#left -= text.length;
-    if (this.#left < 0 || this.#batch.length > BATCH_CHARS) this.#flush();
+    if (this.#left < 0 || this.#batch.length > Math.min(this.#sent, BATCH_CHARS)) this.#flush();
     if (this.#left < 0) throw new Ended("enough");
   }
 
   #flush(): void {
     if (this.#batch !== "") this.#send({ is: "text", text: this.#batch });
+    this.#sent += this.#batch.length;
     this.#batch = "";
   }
 }

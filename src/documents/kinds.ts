@@ -1,6 +1,6 @@
 // Kinds of documents: by the names of files, by their first bytes, and what they need.
 
-import type { DocumentKind } from "../core/call/documents.js";
+import type { DocumentKind, DocumentUnit } from "../core/call/documents.js";
 
 interface KindFacts {
   readonly extensions: readonly string[];
@@ -77,7 +77,8 @@ const MAGIC: readonly (readonly [HeadKind, Buffer])[] = [
 export function kindOfHead(head: Buffer): HeadKind | undefined {
   const found = MAGIC.find(([, magic]) => head.subarray(0, magic.length).equals(magic));
   if (found !== undefined) return found[0];
-  return /^(?:\ufeff|\s|<!--[\s\S]*?-->)*<(?:!doctype html|html)[\s>]/i.test(head.toString("utf8", 0, 1024))
+  // Each character can be matched in one way only: of others there would be exponentially many to try.
+  return /^(?:\s|<!--(?:(?!-->)[\s\S])*-->)*<(?:!doctype html|html)[\s>]/i.test(head.toString("utf8", 0, 1024))
     ? "html"
     : undefined;
 }
@@ -101,6 +102,9 @@ export function shownAsDocument(name: string, head: Buffer): { readonly kind: Do
   if (kind !== undefined && isBinaryKind(kind) && found === "zip") return { kind };
   return kind === undefined && isPackageHead(head) ? { kind } : undefined;
 }
+
+/** The line above the text of a page, a slide or a sheet. */
+export const markOf = ({ is, at }: DocumentUnit): string => `--- ${is} ${String(at).replace(/\s+/g, " ")} ---`;
 
 /** Most UTF-16 units of text in one answer. */
 export const MAX_CHARS = 1_000_000;

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { DocumentProcesses } from "../../src/documents/document-processes.js";
+import { kindOfHead } from "../../src/documents/kinds.js";
 import { DOCUMENTS, damaged, documentOf, readBytes, zipOf } from "./hostile.js";
 
 const reader = new DocumentProcesses();
@@ -72,6 +73,63 @@ describe("a hostile document", () => {
     bytes.writeUInt32LE((bytes.readUInt32LE(at + 16) + 1) >>> 0, at + 16);
     expect(await read(bytes)).toEqual({ fault: "damaged" });
   });
+
+  test("is cut within a line or a name that has no end, and in the list of its sheets", async () => {
+    const long = "x".repeat(4_000_000);
+    const note = `{"nbformat":4,"cells":[{"cell_type":"raw","source":"${long}"}]}`;
+    for (const [kind, bytes] of [
+      ["docx", await docx(paragraph(long))],
+      ["html", Buffer.from(`<pre>${long}</pre>`)],
+      ["ipynb", Buffer.from(note)],
+    ] as const) {
+      const found = await read(bytes, kind);
+      expect(found).toMatchObject({ ends: "enough", parts: [{ text: expect.stringMatching(/x{90000}$/) }] });
+      expect(JSON.stringify(found).length).toBeLessThan(101_000);
+    }
+    const sheets = (count: number, name: string) =>
+      zipOf({
+        "xl/workbook.xml": `<workbook>${`<sheet name="${name}" r:id="r"/>`.repeat(count)}</workbook>`,
+        "xl/_rels/workbook.xml.rels": '<R><Relationship Id="r" Type="x/worksheet" Target="s.xml"/></R>',
+        "xl/s.xml": "<s><row><c><v>1</v></c></row></s>",
+      });
+    for (const workbook of [await sheets(1, "n".repeat(500_000)), await sheets(20_000, "n".repeat(60))]) {
+      const found = await read(workbook, "xlsx");
+      expect(found).toMatchObject({ kind: "xlsx", parts: expect.arrayContaining([expect.anything()]) });
+      expect(JSON.stringify("meta" in found && found.meta).length).toBeLessThan(20_000);
+    }
+  });
+
+  test("with names that every object has is read as with others", async () => {
+    const named = await zipOf({
+      "_rels/.rels": '<R><Relationship Id="a" Type="x/core-properties" Target="p.xml"/></R>',
+      "p.xml": `<p><constructor>${"x".repeat(200_000)}</constructor><__proto__>x</__proto__><title>T</title></p>`,
+      "word/document.xml": `<d>${paragraph("text")}</d>`,
+    });
+    expect(await read(named)).toEqual({ kind: "docx", meta: { title: "T" }, parts: [{ text: "text" }] });
+    const cell = '<t:table-cell o:value-type="constructor"><t:p>x</t:p></t:table-cell>';
+    const ods = await zipOf({
+      "content.xml": `<a><t:table t:name="T"><t:table-row>${cell}</t:table-row></t:table></a>`,
+    });
+    expect(await read(ods, "ods")).toMatchObject({ parts: [{ text: "x" }] });
+  });
+
+  test("that takes all the time keeps what came before, however short", async () => {
+    const endless =
+      '<t:table-row t:number-rows-repeated="1e300"><t:table-cell t:number-columns-repeated="9999"><t:p>&#127;</t:p></t:table-cell></t:table-row>';
+    const first = "<t:table-row><t:table-cell><t:p>first</t:p></t:table-cell></t:table-row>";
+    const ods = await zipOf({ "content.xml": `<a><t:table t:name="T">${first}${endless}</t:table></a>` });
+    expect(await read(ods, "ods", 4_000)).toMatchObject({ ends: "spent", parts: [{ text: "first" }] });
+  });
+
+  test.each([["<!---->"], ["\ufeff"], ["<!--"], ["-->"], [" <!-- --> "]])(
+    "of many %j is told from others at once",
+    (begin) => {
+      const before = performance.now();
+      expect(kindOfHead(Buffer.from(`${begin.repeat(1024)}x`))).toBeUndefined();
+      expect(performance.now() - before).toBeLessThan(2_000);
+      expect(kindOfHead(Buffer.from("\ufeff<!-- <x> -->\n<!----><!DOCTYPE html>"))).toBe("html");
+    },
+  );
 
   test("repeats no cell without end", async () => {
     const row =

@@ -5,7 +5,7 @@ import { Unreadable } from "../ending.js";
 import type { Flow } from "../flow.js";
 import type { Package } from "../package.js";
 import { type Attributes, attribute, type XmlHandler } from "../xml.js";
-import { tidyMeta } from "./properties.js";
+import { sheetName, sheetNames, tidyMeta } from "./properties.js";
 
 /** Deleted text, remarks, and what is only for drawing. */
 const SKIPPED: ReadonlySet<string> = new Set(["tracked-changes", "annotation", "forms", "ruby-text", "desc", "title"]);
@@ -26,11 +26,11 @@ export async function readOds(file: Package, flow: Flow): Promise<void> {
   await file.read("content.xml", {
     open: (name, attributes) => {
       if (name !== "table") return undefined;
-      sheets.push(attribute(attributes, "name") ?? "");
+      sheets.push(sheetName(attribute(attributes, "name")));
       return "skip";
     },
   });
-  flow.facts({ meta: { ...meta, sheets } });
+  flow.facts({ meta: { ...meta, sheets: sheetNames(sheets) } });
   await file.read("content.xml", new SheetHandler(flow));
 }
 
@@ -144,18 +144,20 @@ class TextHandler implements XmlHandler {
 }
 
 /** Values that are shown as they are kept: as dates of ISO 8601, and as other programs write them. */
-const VALUES: Readonly<Record<string, (attributes: Attributes) => string | undefined>> = {
-  date: (attributes) => attribute(attributes, "date-value"),
-  time: (attributes) =>
-    /^PT(\d+)H(\d+)M(\d+)/
-      .exec(attribute(attributes, "time-value") ?? "")
-      ?.slice(1)
-      .join(":"),
-  boolean: (attributes) => attribute(attributes, "boolean-value")?.toUpperCase(),
-  float: (attributes) => attribute(attributes, "value"),
-  percentage: (attributes) => attribute(attributes, "value"),
-  currency: (attributes) => attribute(attributes, "value"),
-};
+const VALUES: ReadonlyMap<string, (attributes: Attributes) => string | undefined> = new Map(
+  Object.entries({
+    date: (attributes: Attributes) => attribute(attributes, "date-value"),
+    time: (attributes: Attributes) =>
+      /^PT(\d+)H(\d+)M(\d+)/
+        .exec(attribute(attributes, "time-value") ?? "")
+        ?.slice(1)
+        .join(":"),
+    boolean: (attributes: Attributes) => attribute(attributes, "boolean-value")?.toUpperCase(),
+    float: (attributes: Attributes) => attribute(attributes, "value"),
+    percentage: (attributes: Attributes) => attribute(attributes, "value"),
+    currency: (attributes: Attributes) => attribute(attributes, "value"),
+  }),
+);
 
 class SheetHandler implements XmlHandler {
   readonly #flow: Flow;
@@ -174,7 +176,7 @@ class SheetHandler implements XmlHandler {
     if (SKIPPED.has(name) || name === "shapes") return "skip";
     switch (name) {
       case "table":
-        this.#flow.unit({ is: "sheet", at: attribute(attributes, "name") ?? "" });
+        this.#flow.unit({ is: "sheet", at: sheetName(attribute(attributes, "name")) });
         break;
       case "table-row":
         this.#rows = times(attributes, "number-rows-repeated", Number.POSITIVE_INFINITY);
@@ -185,7 +187,7 @@ class SheetHandler implements XmlHandler {
       case "covered-table-cell":
         this.#cell = {
           text: "",
-          value: VALUES[attribute(attributes, "value-type") ?? ""]?.(attributes),
+          value: VALUES.get(attribute(attributes, "value-type") ?? "")?.(attributes),
           times: times(attributes, "number-columns-repeated", MAX_COLUMNS),
         };
         break;

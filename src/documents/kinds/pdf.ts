@@ -35,15 +35,18 @@ export async function readPdf(data: Uint8Array, pages: PageRange | undefined, fl
   flow.facts({ meta, count: document.numPages });
   const { first, last } = clamped(pages, document.numPages);
   let hasText = false;
-  for (let number = first; number <= last; number++) {
-    const text = await pageText(document, number, number > first);
-    flow.unit({ is: "page", at: number });
-    hasText ||= text.trim() !== "";
-    flow.lines(text);
-    // The next page may end the process.
-    flow.finish();
+  try {
+    for (let number = first; number <= last; number++) {
+      const text = await pageText(document, number, number > first);
+      flow.unit({ is: "page", at: number });
+      hasText ||= text.trim() !== "";
+      flow.lines(text);
+      // The next page may end the process.
+      flow.finish();
+    }
+  } finally {
+    if (!hasText) flow.facts({ meta: { ...meta, scanned: true } });
   }
-  if (!hasText) flow.facts({ meta: { ...meta, scanned: true } });
 }
 
 /** @param isLater pages before are kept where it cannot be read */

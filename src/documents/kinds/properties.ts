@@ -4,11 +4,11 @@ import type { DocumentMeta } from "../../core/call/documents.js";
 import { type Package, relationOf } from "../package.js";
 
 /** Fields by the names of elements. */
-const FIELDS: Readonly<Record<string, "title" | "author" | "created">> = {
-  title: "title",
-  creator: "author",
-  created: "created",
-};
+const FIELDS: ReadonlyMap<string, "title" | "author" | "created"> = new Map([
+  ["title", "title"],
+  ["creator", "author"],
+  ["created", "created"],
+]);
 
 /** Opens the main part of a document. @returns its name, and what the document says of itself */
 export async function readProperties(file: Package, main: string): Promise<{ part: string; meta: DocumentMeta }> {
@@ -17,7 +17,7 @@ export async function readProperties(file: Package, main: string): Promise<{ par
   let field: "title" | "author" | "created" | undefined;
   await file.readIfThere(relationOf(relations, "core-properties"), {
     open: (name) => {
-      field = FIELDS[name];
+      field = FIELDS.get(name);
     },
     text: (text) => {
       if (field !== undefined) meta[field] = `${meta[field] ?? ""}${text}`;
@@ -30,6 +30,14 @@ export async function readProperties(file: Package, main: string): Promise<{ par
 }
 
 const MAX_CHARS = 500;
+
+/** Names of sheets beside a text; programs give at most 31 characters to one. */
+const MAX_SHEETS = 250;
+const MAX_NAME_CHARS = 100;
+
+export const sheetName = (name = ""): string => name.slice(0, MAX_NAME_CHARS).toWellFormed();
+
+export const sheetNames = (names: readonly string[]): string[] => names.slice(0, MAX_SHEETS);
 
 /** Fields that say something, of a length that fits beside a text. */
 export function tidyMeta({ title, author, created, ...rest }: DocumentMeta): DocumentMeta {

@@ -5,7 +5,7 @@ import type { Flow } from "../flow.js";
 import { type Package, relationOf } from "../package.js";
 import { attribute, prefixed } from "../xml.js";
 import { dateText, type Shows, showsOf } from "./number-formats.js";
-import { readProperties } from "./properties.js";
+import { readProperties, sheetName, sheetNames } from "./properties.js";
 
 /** What cells refer to. */
 interface Book {
@@ -26,11 +26,11 @@ export async function readXlsx(file: Package, flow: Flow): Promise<void> {
     open: (name, attributes) => {
       if (name === "workbookPr") from1904 = isTrue(attribute(attributes, "date1904"));
       if (name !== "sheet") return;
-      sheets.push({ name: attribute(attributes, "name") ?? "", id: prefixed(attributes, "id") ?? "" });
+      sheets.push({ name: sheetName(attribute(attributes, "name")), id: prefixed(attributes, "id") ?? "" });
     },
   });
   if (sheets.length === 0) throw new Unreadable("damaged");
-  flow.facts({ meta: { ...meta, sheets: sheets.map(({ name }) => name) } });
+  flow.facts({ meta: { ...meta, sheets: sheetNames(sheets.map(({ name }) => name)) } });
   const relations = await file.relations(part);
   const strings = await readStrings(file, relationOf(relations, "sharedStrings"));
   const book = { strings, styles: await readStyles(file, relationOf(relations, "styles")), from1904 };

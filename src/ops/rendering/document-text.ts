@@ -12,6 +12,7 @@ import type {
 import type { Sha256 } from "../../core/etag.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
+import { markOf } from "../../documents/kinds.js";
 
 /** Larger documents are not read. */
 export const MAX_DOCUMENT_BYTES = 33_554_432;
@@ -77,8 +78,6 @@ export function markedText({ parts }: Pick<DocumentText, "parts">): MarkedText {
   }
   return { text, starts };
 }
-
-const markOf = ({ is, at }: DocumentUnit): string => `--- ${is} ${String(at).replace(/\s+/g, " ")} ---`;
 
 /** Cuts before a character that does not fit. @param maxBytes of UTF-8 */
 export function cutText(text: string, maxChars: number, maxBytes: number): string {
