@@ -8,6 +8,7 @@ import type { OperatorStatus, RateLimit } from "../../surfaces/http/host.js";
 import type { Access } from "../identity/access.js";
 import { servesPublic } from "../identity/public-caps.js";
 import type { VenueHttpOptions } from "../venue.js";
+import type { CountInstances } from "./rate-limit.js";
 
 const DEFAULT_RATE = { perSecond: 100, burst: 200 };
 
@@ -15,6 +16,7 @@ const DEFAULT_RATE = { perSecond: 100, burst: 200 };
 export async function httpOptions(
   config: VenueConfig,
   { listens, log }: { readonly listens: boolean; readonly log: Log },
+  instances?: CountInstances,
 ): Promise<VenueHttpOptions> {
   const { listen, hostname, port, baseUrl, hosts, corsOrigins, trustProxy, maxRequestBytes, maxContentSize } = config;
   const { maxInFlightBytes, shared } = config;
@@ -27,13 +29,13 @@ export async function httpOptions(
     publicAccess: servesPublic(config),
     hosts: [...hosts, ...ofPeers],
     ...{ maxRequestBytes, maxContentSize, corsOrigins, trustProxy, maxInFlightBytes, baseUrl, workspace },
-    rateLimit: rate === false ? undefined : await openRateLimit(rate),
+    rateLimit: rate === false ? undefined : await openRateLimit(rate, instances),
   };
 }
 
-async function openRateLimit(rate: RateLimitConfig): Promise<RateLimit> {
+async function openRateLimit(rate: RateLimitConfig, instances: CountInstances | undefined): Promise<RateLimit> {
   const { createRateLimit, senderOfAddress } = await import("./rate-limit.js");
-  const limit = createRateLimit(rate);
+  const limit = createRateLimit(rate, undefined, instances);
   return ({ did, address }) => limit(did ?? senderOfAddress(address));
 }
 

@@ -16,6 +16,9 @@ const LONGEST_WINDOW_SECONDS = 2_147_483;
 
 const NO_WAIT = { msBeforeNext: 0 };
 
+/** How many instances the venue has now, among which requests of one sender come to all alike. */
+export type CountInstances = () => number;
+
 /** Counts a request against its sender. @returns milliseconds to wait if over the limit, else 0 */
 export type SenderLimit = (sender: string) => Promise<number>;
 
@@ -27,9 +30,14 @@ export type SenderLimit = (sender: string) => Promise<number>;
  * senders never locks others out.
  *
  * @param mostSenders maximum number of senders remembered
+ * @param instances each lets its part through, at least one request in a window
  * @returns for each request the milliseconds to wait; refused requests count too
  */
-export function createRateLimit({ perSecond, burst }: RateLimitConfig, mostSenders = MAX_SENDERS): SenderLimit {
+export function createRateLimit(
+  { perSecond, burst }: RateLimitConfig,
+  mostSenders = MAX_SENDERS,
+  instances: CountInstances = () => 1,
+): SenderLimit {
   const library: typeof import("rate-limiter-flexible") = createRequire(import.meta.url)("rate-limiter-flexible");
   const duration = Math.min(burst / perSecond, LONGEST_WINDOW_SECONDS);
   const limiter = new library.RateLimiterMemory({ points: burst, duration, keyPrefix: "" });
@@ -48,6 +56,7 @@ export function createRateLimit({ perSecond, burst }: RateLimitConfig, mostSende
   return async (sender) => {
     const key = sender.length > MAX_SENDER_CHARS ? hashOf(sender) : sender;
     remember(key);
+    limiter.points = Math.max(1, Math.floor(burst / instances()));
     const { msBeforeNext } = await limiter.consume(key).then(() => NO_WAIT, parseRefusal);
     return msBeforeNext;
   };

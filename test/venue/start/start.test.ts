@@ -249,6 +249,21 @@ describe("the rate limit", () => {
     expect(await limit("a")).toBe(500);
   });
 
+  test("is shared out among as many instances as there are, one request each at least", async () => {
+    let instances = 1;
+    const limit = createRateLimit({ perSecond: 10, burst: 20 }, undefined, () => instances);
+    expect(await passed(limit, 30)).toBe(20);
+    instances = 3;
+    expect(await passed(limit, 30, "b")).toBe(6);
+    // Whoever has had more must wait until the window ends.
+    expect(await limit("a")).toBe(2000);
+    instances = 100;
+    expect(await passed(limit, 30, "c")).toBe(1);
+    instances = 1;
+    expect(await passed(limit, 30, "c")).toBe(0);
+    expect(await passed(limit, 30, "d")).toBe(20);
+  });
+
   test("lets as many through again after that wait", async () => {
     const limit = createRateLimit({ perSecond: 10, burst: 20 });
     await passed(limit, 30);
