@@ -116,3 +116,14 @@ CREATE TABLE IF NOT EXISTS approval (
   until timestamptz NOT NULL
 );
 CREATE INDEX IF NOT EXISTS approval_until ON approval (until);
+
+-- Locks of WebDAV clients, sealed; MACs of their trees and holders.
+CREATE TABLE IF NOT EXISTS dav_lock (
+  id text PRIMARY KEY,
+  tree text NOT NULL,
+  caller text NOT NULL,
+  sealed bytea NOT NULL,
+  since timestamptz NOT NULL DEFAULT now(),
+  expires timestamptz NOT NULL
+);
+CREATE INDEX IF NOT EXISTS dav_lock_tree ON dav_lock (tree);

@@ -12,6 +12,7 @@ import type { Log } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
 import type { FileTransfers, TicketRequest } from "../../core/ports/transfer.js";
 import type { McpEndpoint } from "../mcp/http.js";
+import type { Locks, LocksOptions } from "./dav/locks/locks.js";
 import type { HttpPeers } from "./passing/port.js";
 
 /** An operation as clients see it. */
@@ -101,8 +102,12 @@ export interface DavLock {
 export interface DavLocks {
   /** All in force, the oldest first. */
   all(): readonly DavLock[];
+  /** Looks at those of other instances. */
+  look(): Awaitable<void>;
   /** Ends a lock, whoever holds it. @returns `false`: there is none with this id */
   drop(id: string): boolean;
+  /** To be awaited before it is told that one ended. */
+  settle(): Awaitable<void>;
 }
 
 /** The part of the venue that WebDAV uses. */
@@ -113,6 +118,8 @@ export interface HttpDav {
   readonly lockSeconds: number;
   /** Maximum number of locks of all callers together. */
   readonly maxLocks: number;
+  /** Absent: the venue is one process. */
+  readonly makeLocks?: ((options: LocksOptions) => Locks) | undefined;
   /** Takes the locks, once. */
   onLocks(locks: DavLocks): void;
   /** Maximum bytes of files in all drives of one caller. */

@@ -32,7 +32,8 @@ export function davOptions(
     roots,
     log,
     onLocks,
-  }: Pick<HttpDav, "onLocks"> & {
+    makeLocks,
+  }: Pick<HttpDav, "onLocks" | "makeLocks"> & {
     readonly env: Environment;
     readonly roots: () => readonly RootFacts[];
     readonly log: Log;
@@ -41,7 +42,7 @@ export function davOptions(
   if (!servesDav(config)) return undefined;
   const { anonymous, lockSeconds, maxLocks } = typeof config.webdav === "object" ? config.webdav : DEFAULTS;
   return {
-    ...{ anonymous, lockSeconds, maxLocks, onLocks },
+    ...{ anonymous, lockSeconds, maxLocks, onLocks, makeLocks },
     maxDriveBytes: config.drives.limits.maxDriveBytes,
     root: (name) => roots().find((root) => root.name === name),
     ...(config.stateDir === false ? {} : { propertyFile: propertyFile(config, env, log) }),

@@ -134,8 +134,11 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
       login: createLogin(access),
       overview: () => overviewOf(adapter, access),
       jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
-      http: await httpOptions(config, options),
-      dav: davOptions(config, { env, log, onLocks: (made) => (locks = made), roots: () => adapter.roots }),
+      http: await httpOptions(config, options, shared && (() => shared.peers().filter(({ live }) => live).length + 1)),
+      dav: davOptions(config, {
+        ...{ env, log, onLocks: (made) => (locks = made), roots: () => adapter.roots },
+        makeLocks: shared && (await import("../shared/pieces/locks.js")).locksOf(shared),
+      }),
       metrics:
         metrics && config.metrics !== false ? { readers: config.metrics, text: () => metrics.text() } : undefined,
       mcp: hasMcp(config) ? (own) => openMcp({ ...ofMcp, config, host: own }, log) : undefined,

@@ -15,7 +15,7 @@ import { codeOf, davError } from "./errors.js";
 import type { Locks, Spot } from "./locks/locks.js";
 import type { Checksums } from "./properties/checksums.js";
 import type { DeadProperties } from "./properties/dead.js";
-import { hrefOf, parentOf, pathText, type Target, targetOf } from "./target.js";
+import { addressOf, hrefOf, parentOf, pathText, type Target, targetOf } from "./target.js";
 
 type RootFactsOfDav = NonNullable<ReturnType<HttpDav["root"]>>;
 type Place = Pick<Target, "space" | "root" | "segments">;
@@ -112,6 +112,15 @@ export class DavCall {
     }
     const fold = space === "dav" ? this.#facts(root)?.foldName : undefined;
     return { tree: known.name, segments: fold === undefined ? segments : segments.map(fold) };
+  }
+
+  /** Trees that the request is about. */
+  trees(): readonly string[] {
+    const { target, host, exchange } = this;
+    const header = exchange.request.headers["destination"];
+    const to = typeof header === "string" ? addressOf(header, host, exchange.request.raw) : undefined;
+    const places = [target, ...(to === undefined || to === "other host" ? [] : [to])];
+    return places.filter(({ root }) => root !== undefined).map((place) => this.spotOf(place).tree);
   }
 
   /** Name of the drive that a place is on; `undefined`: it is on none. */

@@ -62,7 +62,8 @@ const isInFolder = ({ routeOptions: { url } }: FastifyRequest): boolean => url !
 export const davCors = (request: FastifyRequest): CorsArea | undefined => (isInFolder(request) ? CORS : undefined);
 
 export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): void {
-  const locks = new Locks({ most: dav.maxLocks, now: () => host.nowMs() });
+  const limits = { most: dav.maxLocks, now: () => host.nowMs() };
+  const locks = dav.makeLocks?.(limits) ?? new Locks(limits);
   dav.onLocks(locks);
   const state = { dav, locks, properties: new DeadProperties(dav.propertyFile), checksums: new Checksums() };
   app.register((scope, _options, done) => {
@@ -85,8 +86,11 @@ export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): vo
       await state.properties.ready();
       const caller = request.getDecorator<Caller>("caller");
       const memory = request.getDecorator<MemoryLease>("lease");
-      return methodOf(request)(new DavCall(host, state, { request, reply, target: "", caller, memory }));
+      const call = new DavCall(host, state, { request, reply, target: "", caller, memory });
+      if (dav.makeLocks !== undefined && !WITHOUT_LOCKS.includes(request.method)) await locks.look(call.trees());
+      return methodOf(request)(call);
     };
+    if (dav.makeLocks !== undefined) scope.addHook("onSend", async () => locks.settle());
     for (const url of URLS) scope.route({ method: scope.supportedMethods, url, handler });
     scope.route({ method: TOP_METHODS, url: "/", handler });
     done();
@@ -121,7 +125,8 @@ export function bearerOf(authorization: string): string {
 
 export const isBasic = (authorization: string | undefined): boolean => /^basic(?:\s|$)/i.test(authorization ?? "");
 
-const READING = ["OPTIONS", "GET", "HEAD", "PROPFIND"];
+const WITHOUT_LOCKS = ["OPTIONS", "GET", "HEAD"];
+const READING = [...WITHOUT_LOCKS, "PROPFIND"];
 const CHANGING = ["PUT", "MKCOL", "DELETE", "COPY", "MOVE", "PROPPATCH", "LOCK", "UNLOCK"];
 
 async function options(call: DavCall): Promise<FastifyReply> {

@@ -14,9 +14,13 @@ const NAME = "lock:drop";
 export const lockDrop: VenueOperation<DropInput> = {
   name: NAME,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  run({ id }, { context, venue, trail }) {
+  async run({ id }, { context, venue, trail }) {
     trail.resource = `lock:${id}`;
-    if (locksFor(NAME, context, venue)?.drop(id) === true) return { dropped: true, id };
+    const locks = locksFor(NAME, context, venue);
+    await locks?.look();
+    const isDropped = locks?.drop(id) === true;
+    await locks?.settle();
+    if (isDropped) return { dropped: true, id };
     throw invalidInput("There is no lock with this id, or it has ended. See lock:list", "/id", "an id of lock:list");
   },
 };

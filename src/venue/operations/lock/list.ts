@@ -18,8 +18,10 @@ const MOST = 1000;
 export const lockList: VenueOperation<ListInput> = {
   name: NAME,
   annotations: LOOKS,
-  run({ limit = MOST }, { context, venue }) {
-    const all = locksFor(NAME, context, venue)?.all() ?? [];
+  async run({ limit = MOST }, { context, venue }) {
+    const locks = locksFor(NAME, context, venue);
+    await locks?.look();
+    const all = locks?.all() ?? [];
     const isComplete = all.length <= limit;
     return {
       locks: all.slice(0, limit).map(entryOf),

@@ -581,12 +581,12 @@ describe("locks", () => {
     test("has room for 1,000 of a caller and so many in all, and forgets those that have ended", () => {
       let now = 0;
       const locks = new Locks({ most: 1500, now: () => now });
-      for (let index = 0; index < 1000; index++) expect(locks.add(request("a", `a${index}`))).toBeDefined();
-      expect(locks.add(request("a", "more"))).toBeUndefined();
-      for (let index = 0; index < 500; index++) locks.add(request("b", `b${index}`));
-      expect(locks.add(request("c", "c"))).toBeUndefined();
+      for (let index = 0; index < 1000; index++) expect(locks.take(request("a", `a${index}`))).toBeDefined();
+      expect(locks.take(request("a", "more"))).toBeUndefined();
+      for (let index = 0; index < 500; index++) locks.take(request("b", `b${index}`));
+      expect(locks.take(request("c", "c"))).toBeUndefined();
       now = 10_001;
-      expect(locks.add(request("c", "c"))).toBeDefined();
+      expect(locks.take(request("c", "c"))).toBeDefined();
       expect(locks.covering({ tree: "t", segments: ["a1", "x"] })).toEqual([]);
       expect(locks.covering({ tree: "t", segments: ["c", "x"] })).toHaveLength(1);
       expect(locks.covering({ tree: "other", segments: ["c"] })).toEqual([]);

@@ -1,11 +1,10 @@
-// Write locks (RFC 4918 §6): in memory, by tree and path, binding among WebDAV requests.
+// Write locks (RFC 4918 §6): in memory, by tree and path, binding among WebDAV requests. Of several instances each has a view.
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { isBelow } from "../../../../core/call/path.js";
+import type { Awaitable } from "../../../../core/io.js";
 import type { Named } from "../target.js";
 import type { Markup } from "../xml/write.js";
-
-const MAX_PER_CALLER = 1000;
 
 /** A place in a tree of files, whatever URL names it. */
 export interface Spot {
@@ -44,7 +43,17 @@ export interface Lock extends Readonly<LockRequest> {
   hash: string | undefined;
 }
 
+export interface LocksOptions {
+  readonly most: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** A lock that was taken, or one that stands in its way; `undefined`: there are too many locks. */
+export type Taken = { readonly lock: Lock } | { readonly conflict: Lock } | undefined;
+
 export class Locks {
+  static readonly MOST_PER_CALLER = 1000;
   readonly #byToken = new Map<string, Lock>();
   /** By tree and path. */
   readonly #bySpot = new Map<string, Set<Lock>>();
@@ -52,11 +61,16 @@ export class Locks {
   readonly #most: number;
   readonly #now: () => number;
 
-  /** @param now milliseconds since the epoch */
-  constructor({ most, now }: { readonly most: number; readonly now: () => number }) {
+  constructor({ most, now }: LocksOptions) {
     this.#most = most;
     this.#now = now;
   }
+
+  /** Looks at what others did. @param trees absent: all */
+  look(_trees?: readonly string[]): Awaitable<void> {}
+
+  /** To be awaited before the answer to a request. */
+  settle(): Awaitable<void> {}
 
   /** Locks that cover a place: those on it, and deep ones above it. */
   covering({ tree, segments }: Spot): readonly Lock[] {
@@ -104,8 +118,9 @@ export class Locks {
     return near.filter((lock) => this.#isAlive(lock) && (isExclusive || lock.isExclusive));
   }
 
-  /** @returns `undefined`: there are too many locks */
-  add(request: LockRequest): Lock | undefined {
+  take(request: LockRequest): Awaitable<Taken> {
+    const [conflict] = this.conflicting(request);
+    if (conflict !== undefined) return { conflict };
     if (!this.#hasRoom(request.caller)) this.#sweep();
     if (!this.#hasRoom(request.caller)) return undefined;
     const { seconds } = request;
@@ -118,13 +133,28 @@ export class Locks {
       expires: now + seconds * 1000,
       hash: undefined,
     };
+    this.put(lock);
+    return { lock };
+  }
+
+  /** Takes a lock as it is now. */
+  protected put(lock: Lock): void {
+    const known = this.#byToken.get(lock.token);
+    if (known !== undefined) {
+      Object.assign(known, lock);
+      return;
+    }
     this.#byToken.set(lock.token, lock);
     const key = keyOf(lock.spot);
     const here = this.#bySpot.get(key);
     if (here === undefined) this.#bySpot.set(key, new Set([lock]));
     else here.add(lock);
     this.#counts.set(lock.caller, this.#count(lock.caller) + 1);
-    return lock;
+  }
+
+  /** @param hash of the locked file as the holder knows it now */
+  setHash(lock: Lock, hash: string | undefined): void {
+    lock.hash = hash;
   }
 
   refresh(lock: Lock, seconds: number): void {
@@ -137,7 +167,12 @@ export class Locks {
     return Math.max(0, Math.ceil((expires - this.#now()) / 1000));
   }
 
+  /** Ends a lock. */
   remove(lock: Lock): void {
+    this.forget(lock);
+  }
+
+  protected forget(lock: Lock): void {
     if (!this.#byToken.delete(lock.token)) return;
     const key = keyOf(lock.spot);
     const here = this.#bySpot.get(key);
@@ -150,12 +185,12 @@ export class Locks {
 
   #isAlive(lock: Lock): boolean {
     if (lock.expires > this.#now()) return true;
-    this.remove(lock);
+    this.forget(lock);
     return false;
   }
 
   #hasRoom(caller: string): boolean {
-    return this.#byToken.size < this.#most && this.#count(caller) < MAX_PER_CALLER;
+    return this.#byToken.size < this.#most && this.#count(caller) < Locks.MOST_PER_CALLER;
   }
 
   #sweep(): void {

@@ -102,6 +102,6 @@ function sendResult(call: DavCall, { to }: Relocation, overwritten: boolean): Fa
   const goal = call.spotOf(to);
   for (const lock of locks.below(goal)) locks.remove(lock);
   // The holder of a lock has not seen the new content.
-  for (const lock of locks.on(goal)) lock.hash = undefined;
+  for (const lock of locks.on(goal)) locks.setHash(lock, undefined);
   return sendEmpty(call.exchange.reply, overwritten ? 204 : 201);
 }

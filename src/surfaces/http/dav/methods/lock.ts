@@ -46,17 +46,17 @@ async function take(
   if (conflict !== undefined) throw conflicting(call, conflict);
   if (found === undefined) await call.requireDrive(target);
   if (found === undefined) await requireUnlocked(call, conditions, [{ place: target, isTree: false, isMember: true }]);
-  const again = locks.conflicting({ spot, isDeep, isExclusive: requested.isExclusive })[0];
-  if (again !== undefined) throw conflicting(call, again);
-  const taken = locks.add({
+  const made = await locks.take({
     ...{ spot, place: target, isCollection, isDeep, seconds, caller: caller.did },
     ...requested,
   });
-  if (taken === undefined) throw new HttpError(507, "Too many locks");
+  if (made === undefined) throw new HttpError(507, "Too many locks");
+  if ("conflict" in made) throw conflicting(call, made.conflict);
+  const taken = made.lock;
   try {
     if (found === undefined) await create(call, taken);
     else if (found.type === "file" && found.size <= MAX_HASHED_BYTES) {
-      taken.hash = found.hash ?? (await call.stat(target, true))?.hash;
+      locks.setHash(taken, found.hash ?? (await call.stat(target, true))?.hash);
     }
   } catch (error) {
     locks.remove(taken);
@@ -69,7 +69,7 @@ async function take(
 async function create(call: DavCall, taken: Lock): Promise<void> {
   const uploaded = await call.upload(call.target, { length: 0, chunks: nothing() }, { ifNoneMatch: "*" });
   call.properties.drop(call.spotOf(call.target));
-  if (uploaded.sha256 !== undefined) taken.hash = hashText(uploaded.sha256);
+  if (uploaded.sha256 !== undefined) call.locks.setHash(taken, hashText(uploaded.sha256));
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

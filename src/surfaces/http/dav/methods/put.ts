@@ -59,7 +59,7 @@ async function store(call: DavCall): Promise<Uploaded> {
     call.checksums.put(tag, [...all].map(([name, hex]) => `${name.toUpperCase()}:${hex}`).join(" "));
   }
   const now = uploaded.sha256 === undefined ? undefined : hashText(uploaded.sha256);
-  for (const lock of locks.on(spot)) if (conditions.tokens.has(lock.token)) lock.hash = now;
+  for (const lock of locks.on(spot)) if (conditions.tokens.has(lock.token)) locks.setHash(lock, now);
   return uploaded;
 }
 

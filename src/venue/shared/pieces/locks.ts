@@ -1,0 +1,154 @@
+// WebDAV locks of all instances: a sealed row each. A lock is taken under the turn of its tree, since a deep one meets those below it.
+
+import { createHmac } from "node:crypto";
+import type { Shared, SharedQuery } from "../../../core/ports/shared.js";
+import {
+  type Lock,
+  type LockRequest,
+  Locks,
+  type LocksOptions,
+  type Taken,
+} from "../../../surfaces/http/dav/locks/locks.js";
+import { Markup } from "../../../surfaces/http/dav/xml/write.js";
+
+const TABLE = "dav_lock";
+const RETRY_MS = 1000;
+
+const FIELDS = "id, sealed, (extract(epoch FROM expires - now()) * 1000)::float8 AS left_ms";
+const READ_ALL = `SELECT ${FIELDS} FROM dav_lock WHERE expires > now() ORDER BY since`;
+const READ = `SELECT ${FIELDS} FROM dav_lock WHERE tree IN (SELECT jsonb_array_elements_text($1::jsonb)) AND expires > now() ORDER BY since`;
+const TURN = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+/** Expired ones go as others come. */
+const COUNT = `WITH expired AS (DELETE FROM dav_lock WHERE expires < now())
+  SELECT count(*)::int AS total, (count(*) FILTER (WHERE caller = $1))::int AS own FROM dav_lock WHERE expires > now()`;
+const PUT = `INSERT INTO dav_lock (id, tree, caller, sealed, expires) VALUES ($1, $2, $3, $4, now() + $5::int * interval '1 s')`;
+const WRITE = `UPDATE dav_lock SET sealed = $2, expires = CASE WHEN $3::int IS NULL THEN expires ELSE now() + $3::int * interval '1 s' END
+  WHERE id = $1`;
+
+interface Row {
+  readonly id: string;
+  readonly sealed: Uint8Array;
+  readonly left_ms: number;
+}
+
+/** What is owed to the row of a lock. */
+type Change = { readonly lock: Lock; readonly isRefreshed: boolean } | "removed";
+
+/** How the locks of a venue of several instances are made. */
+export const locksOf = (shared: Shared) => (options: LocksOptions) => new SharedLocks(options, shared);
+
+class SharedLocks extends Locks {
+  readonly #shared: Shared;
+  readonly #options: LocksOptions;
+  readonly #owed = new Map<string, Change>();
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(options: LocksOptions, shared: Shared) {
+    super(options);
+    this.#options = options;
+    this.#shared = shared;
+  }
+
+  /** @throws SHARED_STATE_UNAVAILABLE */
+  override async look(trees?: readonly string[]): Promise<void> {
+    const rows =
+      trees === undefined
+        ? await this.#shared.query<Row>(READ_ALL)
+        : await this.#shared.query<Row>(READ, [trees.map((tree) => this.#macOf(tree))]);
+    this.#take(rows, trees);
+  }
+
+  override async take(request: LockRequest): Promise<Taken> {
+    const { tree } = request.spot;
+    let taken: Taken;
+    try {
+      return await this.#shared.transaction(async (query) => {
+        await query(TURN, [`${TABLE} ${this.#macOf(tree)}`]);
+        this.#take(await query<Row>(READ, [[this.#macOf(tree)]]), [tree]);
+        taken = (await this.#hasRoomFor(request, query)) ? await super.take(request) : undefined;
+        if (taken !== undefined && "lock" in taken) await query(PUT, this.#rowOf(taken.lock));
+        return taken;
+      });
+    } catch (error) {
+      // Its row may be there all the same.
+      if (taken !== undefined && "lock" in taken) this.remove(taken.lock);
+      throw error;
+    }
+  }
+
+  override refresh(lock: Lock, seconds: number): void {
+    super.refresh(lock, seconds);
+    this.#owed.set(lock.id, { lock, isRefreshed: true });
+  }
+
+  override setHash(lock: Lock, hash: string | undefined): void {
+    if (lock.hash === hash) return;
+    super.setHash(lock, hash);
+    const owed = this.#owed.get(lock.id);
+    if (owed !== "removed") this.#owed.set(lock.id, { lock, isRefreshed: owed?.isRefreshed === true });
+  }
+
+  override remove(lock: Lock): void {
+    super.remove(lock);
+    this.#owed.set(lock.id, "removed");
+  }
+
+  /** Writes what requests have changed. What fails is tried again; until then others see the lock as it was. */
+  override async settle(): Promise<void> {
+    if (this.#owed.size === 0) return;
+    const owed = new Map(this.#owed);
+    const removed = [...owed].flatMap(([id, change]) => (change === "removed" ? [id] : []));
+    try {
+      if (removed.length > 0)
+        await this.#shared.query("DELETE FROM dav_lock WHERE id IN (SELECT jsonb_array_elements_text($1::jsonb))", [
+          removed,
+        ]);
+      for (const [id, change] of owed) {
+        if (change === "removed") continue;
+        const { lock, isRefreshed } = change;
+        await this.#shared.query(WRITE, [id, this.#sealed(lock), isRefreshed ? lock.seconds : null]);
+      }
+      for (const [id, change] of owed) if (this.#owed.get(id) === change) this.#owed.delete(id);
+    } catch {
+      clearTimeout(this.#retry);
+      this.#retry = setTimeout(() => void this.settle(), RETRY_MS).unref();
+    }
+  }
+
+  async #hasRoomFor({ caller }: LockRequest, query: SharedQuery): Promise<boolean> {
+    const [row] = await query<{ total: number; own: number }>(COUNT, [this.#macOf(caller)]);
+    return row === undefined || (row.total < this.#options.most && row.own < Locks.MOST_PER_CALLER);
+  }
+
+  /** @param trees that the rows are all of; absent: all there are */
+  #take(rows: readonly Row[], trees: readonly string[] | undefined): void {
+    const found = new Map(rows.flatMap((row) => this.#read(row) ?? []).map((lock) => [lock.id, lock]));
+    for (const known of this.all()) {
+      const isMeant = trees === undefined || trees.includes(known.spot.tree);
+      if (isMeant && !found.has(known.id)) this.forget(known);
+    }
+    for (const [id, lock] of found) if (!this.#owed.has(id)) this.put(lock);
+  }
+
+  /** A row that this venue did not seal for its place locks nothing. */
+  #read({ id, sealed, left_ms: left }: Row): Lock | undefined {
+    const bytes = this.#shared.sealed(TABLE).open(id, sealed);
+    if (bytes === undefined) return undefined;
+    const { owner, ...lock } = JSON.parse(bytes.toString());
+    // Rows end by the engine's clock.
+    return { ...lock, owner: Markup.trusted(owner), expires: this.#options.now() + left };
+  }
+
+  #rowOf(lock: Lock): readonly unknown[] {
+    return [lock.id, this.#macOf(lock.spot.tree), this.#macOf(lock.caller), this.#sealed(lock), lock.seconds];
+  }
+
+  #sealed(lock: Lock): Buffer {
+    const text = JSON.stringify({ ...lock, owner: lock.owner.text });
+    return this.#shared.sealed(TABLE).seal(lock.id, Buffer.from(text));
+  }
+
+  #macOf(text: string): string {
+    return createHmac("sha256", this.#shared.secret(TABLE)).update(text).digest("base64url");
+  }
+}
