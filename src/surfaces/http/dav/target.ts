@@ -4,17 +4,10 @@ import type { IncomingMessage } from "node:http";
 import type { HttpHost } from "../host.js";
 import { basePath, entranceOf, isOwnAuthority } from "../plumbing/entrance.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
-
-/** `dav`: roots; `dlfs`: the caller's own drives by name; `top`: `/`, which has both. */
-export type Space = "dav" | "dlfs" | "top";
+import type { Named } from "./locks/locks.js";
 
 /** A place that a URL names. */
-export interface Target {
-  readonly space: Space;
-  /** Name of the root or drive. Absent: the collection of all of them. */
-  readonly root?: string;
-  /** Below the root; canonical. */
-  readonly segments: readonly string[];
+export interface Target extends Named {
   /** The URL ends in a slash, so it names a collection. */
   readonly isSlashed: boolean;
 }
@@ -46,9 +39,6 @@ function decodeSegment(encoded: string): string {
   if (segment === "." || segment === "..") throw badRequest("URL must not have '.' or '..' as a segment");
   return segment;
 }
-
-/** A place, however its URL was written. */
-export type Named = Pick<Target, "space" | "root" | "segments">;
 
 /**
  * The URL of a place, without scheme and host. URLs of collections end in a slash.

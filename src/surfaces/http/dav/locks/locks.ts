@@ -3,8 +3,17 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { isBelow } from "../../../../core/call/path.js";
 import type { Awaitable } from "../../../../core/io.js";
-import type { Named } from "../target.js";
 import type { Markup } from "../xml/write.js";
+
+/** A place, however its URL was written. */
+export interface Named {
+  /** `dav`: roots; `dlfs`: the caller's own drives by name; `top`: `/`, which has both. */
+  readonly space: "dav" | "dlfs" | "top";
+  /** Name of the root or drive. Absent: the collection of all of them. */
+  readonly root?: string;
+  /** Below the root; canonical. */
+  readonly segments: readonly string[];
+}
 
 /** A place in a tree of files, whatever URL names it. */
 export interface Spot {
