@@ -12,7 +12,6 @@ import type { Log } from "../../core/ports/log.js";
 import type { RootFacts } from "../../core/ports/operation.js";
 import type { FileTransfers, TicketRequest } from "../../core/ports/transfer.js";
 import type { McpEndpoint } from "../mcp/http.js";
-import type { Locks, LocksOptions } from "./dav/locks/locks.js";
 import type { HttpPeers } from "./passing/port.js";
 
 /** An operation as clients see it. */
@@ -118,8 +117,8 @@ export interface HttpDav {
   readonly lockSeconds: number;
   /** Maximum number of locks of all callers together. */
   readonly maxLocks: number;
-  /** Absent: the venue is one process. */
-  readonly makeLocks?: ((options: LocksOptions) => Locks) | undefined;
+  /** Makes the `Locks` of several instances. Absent: the venue is one process. */
+  readonly makeLocks?: ((options: { readonly most: number; readonly now: () => number }) => DavLocks) | undefined;
   /** Takes the locks, once. */
   onLocks(locks: DavLocks): void;
   /** Maximum bytes of files in all drives of one caller. */

@@ -63,7 +63,8 @@ export const davCors = (request: FastifyRequest): CorsArea | undefined => (isInF
 
 export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): void {
   const limits = { most: dav.maxLocks, now: () => host.nowMs() };
-  const locks = dav.makeLocks?.(limits) ?? new Locks(limits);
+  const made = dav.makeLocks?.(limits);
+  const locks = made instanceof Locks ? made : new Locks(limits);
   dav.onLocks(locks);
   const state = { dav, locks, properties: new DeadProperties(dav.propertyFile), checksums: new Checksums() };
   app.register((scope, _options, done) => {
