@@ -59,7 +59,7 @@ export class ArchiveDirectory implements ArchiveContents {
     const name = segments.at(-1) ?? "";
     const old = folder.get(name);
     const children = entry.type === "directory" ? (old?.children ?? new Map()) : undefined;
-    if (old !== undefined && (old.entry !== undefined || children === undefined)) this.duplicate ??= entry.path;
+    if (old !== undefined && (old.children === undefined || children === undefined)) this.duplicate ??= entry.path;
     this.#put(folder, { name, entry, ...(children && { children }) });
   }
 

@@ -386,6 +386,13 @@ describe("on drives", () => {
   });
 });
 
+test("a directory that is listed again is one directory", async () => {
+  const again = [{ name: "a/" }, { name: "a/b", content: "b" }, { name: "a/", modified: MODIFIED }];
+  ground.put("x.zip", await zipOf(again));
+  expect(await extract({ root: "r", path: "x.zip", destPath: "out" })).toMatchObject({ files: ["out/a/b"] });
+  expect(statSync(at("out/a")).mtime).toEqual(MODIFIED);
+});
+
 test("a tar packed by gzip is unpacked in its own order", async () => {
   const { execFileSync } = await import("node:child_process");
   ground.put("src/z/1", "one");
