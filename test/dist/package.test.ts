@@ -88,7 +88,7 @@ test("users on Node 20 get no dependency that needs a newer one", () => {
   ]);
 });
 
-test("an install is small: 97 packages beside this one, 62 MB in all", () => {
+test("an install is small: 101 packages beside this one, 62 MB in all", () => {
   interface Locked {
     readonly dev?: boolean;
     readonly devOptional?: boolean;
@@ -110,8 +110,8 @@ test("an install is small: 97 packages beside this one, 62 MB in all", () => {
   const paths = Object.keys(lock.packages).filter((path) => path !== "" && isInstalled(lock.packages[path] ?? {}));
   const bytes = paths.map((path) => bytesBelow(join(PACKAGE, path))).reduce((sum, each) => sum + each, 0);
   // The bar is 90; `ucans`, which the project is to be built with, has eleven that minting alone would not need (note 74),
-  // and `jose` is one for the tokens of outside issuers (note 115).
-  expect(paths.length).toBeLessThanOrEqual(97);
+  // `jose` is one for the tokens of outside issuers (note 115), and zip archives take four (notes 125 and 127).
+  expect(paths.length).toBeLessThanOrEqual(101);
   expect(bytes + packed().unpackedSize).toBeLessThan(62_000_000);
 });
 
