@@ -24,7 +24,7 @@ export function parsePages(pages: ReadInput["pages"]): PageRange | undefined {
   if (pages === undefined) return undefined;
   if (typeof pages === "number") return rangeOf(pages, pages);
   if (typeof pages === "object") return rangeOf(pages.first ?? 1, pages.last);
-  const [, first, dash, last] = /^\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*$/.exec(pages) ?? [];
+  const [, first, dash, last] = /^(\d{1,9})(?:\s*(-)\s*(\d{1,9})?)?$/.exec(pages.trim()) ?? [];
   if (first === undefined) throw wrongPages();
   return rangeOf(Number(first), dash === undefined ? Number(first) : last === undefined ? undefined : Number(last));
 }

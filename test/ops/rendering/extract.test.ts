@@ -39,6 +39,16 @@ describe("pages", () => {
     },
   );
 
+  test("that are mostly spaces are refused at once", async () => {
+    const before = performance.now();
+    for (const pages of [`1${" ".repeat(200_000)}x`, `1 -${" ".repeat(200_000)}x`]) {
+      expect(await ground.fail("read", { path: "a", mode: "extract", pages })).toMatchObject({ code: "INVALID_INPUT" });
+    }
+    expect(performance.now() - before).toBeLessThan(5_000);
+    ground.put("a.pdf", PAGES);
+    expect(await extract("a.pdf", { pages: " 3 - 4 " })).toMatchObject({ firstPage: 3, lastPage: 4 });
+  });
+
   test("are for mode extract, as maxChars is, which takes no range", async () => {
     for (const [field, value] of [
       ["pages", 1],
