@@ -34,8 +34,6 @@ const FLAGS = ["--disallow-code-generation-from-strings"];
 /** Nothing of the venue's environment; in a program built with Electron, the same binary is Node only with this. */
 const ENVIRONMENT = { ELECTRON_RUN_AS_NODE: "1" };
 
-const SPENT: DocumentFault = { fault: "spent" };
-
 /** Starts one process for each call that reads documents. */
 export class DocumentProcesses implements DocumentReader {
   readonly #program: string;
@@ -163,14 +161,18 @@ class Session implements DocumentSession {
     const deadline = performance.now() + withinMs;
     idle.delete(this);
     if (!(await this.#begin(withinMs))) return { fault: "busy" };
-    const answer = await this.#ask(request, Math.max(1, Math.round(deadline - performance.now())));
+    const leftMs = Math.max(1, Math.round(deadline - performance.now()));
+    // A file that had to wait for most of its time may be one that is quickly read.
+    const spent: DocumentFault = leftMs < withinMs / 2 ? { fault: "busy" } : { fault: "spent" };
+    const answer = await this.#ask(request, leftMs);
     if (isOver()) throw aborted();
-    if (answer === undefined) return SPENT;
+    if (answer === undefined) return spent;
     const { isLast, ...found } = answer;
     if (isLast === true || this.#places.isAwaited()) this.drop();
     else if (this.#child !== undefined) idle.add(this);
-    if ("fault" in found && found.fault === "missing" && kind !== undefined) missing.set(kind, found);
-    return found;
+    if (!("fault" in found)) return found;
+    if (found.fault === "missing" && kind !== undefined) missing.set(kind, found);
+    return found.fault === "spent" ? spent : found;
   }
 
   close(): void {

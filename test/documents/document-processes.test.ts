@@ -190,6 +190,20 @@ describe("the processes", () => {
     await Promise.all(running);
   });
 
+  test("tell a file that waited for most of its time from one that is too large", async () => {
+    const reader = readerOf();
+    const cancels = [new AbortController(), new AbortController()];
+    const running = cancels.map(({ signal }) =>
+      expect(reader.read(requestOf(doublingPdf(60), { signal }))).rejects.toMatchObject({ code: "ABORTED" }),
+    );
+    const late = reader.read(requestOf(doublingPdf(60), { withinMs: 4_000 }));
+    setTimeout(() => cancels[0]?.abort(), 2_500);
+    expect(await late).toEqual({ fault: "busy" });
+    cancels[1]?.abort();
+    await Promise.all(running);
+    expect(await reader.read(requestOf(doublingPdf(60), { withinMs: 2_000 }))).toEqual({ fault: "spent" });
+  });
+
   test("refuse whoever waits too long or is cancelled meanwhile, and stay usable", async () => {
     const reader = readerOf();
     const cancel = new AbortController();

@@ -2,7 +2,7 @@
 
 import type { DocumentFault, DocumentKind, DocumentText, PageRange } from "../../core/call/documents.js";
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
-import { at, invalidInput, type Place, timedOut, tooLargeToRead } from "../../core/errors/texts.js";
+import { at, invalidInput, type Place, tooLargeToRead } from "../../core/errors/texts.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import { HEAD_BYTES, isDocumentHead, KINDS, kindByName, MAX_CHARS, SUPPORTED } from "../../documents/kinds.js";
 import type { ReadInput, ReadOutput } from "../../schema/types.js";
@@ -139,7 +139,7 @@ function faultOf({ fault, peer }: DocumentFault, { place, size, kind }: Faulty):
         { ...at(place), peer },
       );
     case "busy":
-      return timedOut(0);
+      return adapterError("TIMEOUT", "Other documents were read all the time: try again later", at(place));
     case "spent":
       return adapterError("TOO_LARGE", "Its text takes too long or too much memory to read", { ...at(place), size });
     default:
