@@ -7,7 +7,7 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { Operation, PathCall } from "../../core/ports/operation.js";
 import { placeTree } from "../copying/copy-tree.js";
 import { refuseTwinFolders } from "../searching/alike.js";
-import { type ExtractPlan, type PlannedEntry, planOf } from "./plan.js";
+import { type ExtractPlan, type Hidden, type PlannedEntry, planOf } from "./plan.js";
 import { type ArchiveInput, checkOneArchive, sourceOf } from "./source.js";
 
 const MAX_LISTED = 5_000;
@@ -31,7 +31,7 @@ interface ExtractOutput {
   readonly files: readonly string[];
   readonly truncated: boolean;
   readonly atomic: boolean;
-  readonly hidden?: { readonly symlinks?: number; readonly special?: number };
+  readonly hidden?: Hidden;
   readonly group?: string;
 }
 
@@ -51,7 +51,7 @@ export const extract: Operation<ExtractInput, ExtractOutput> = {
     const to = call.at({ root: destRoot, path: destPath, abilities: ["crud/write"], changes: true });
     await refuseTwinFolders(to);
     return source.use(async (archive) => {
-      const plan = await planOf(archive, source.place, to);
+      const plan = await planOf(archive, source, to);
       call.scope.extend(plan.extraMs);
       const found = await to.root.backend.stat(to.path, to.access);
       if (found !== undefined && found.type !== "directory") throw existsNotDirectory(to.access.place);

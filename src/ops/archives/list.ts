@@ -1,10 +1,12 @@
 // The operation that lists an archive as a whole.
 
+import type { ArchiveEntry } from "../../core/call/archive.js";
 import { LOOKS, type Operation } from "../../core/ports/operation.js";
 import { countWithin } from "../content/clamp.js";
-import { type ArchiveInput, checkOneArchive, sourceOf } from "./source.js";
+import { type ArchiveInput, type ArchiveSource, checkOneArchive, sourceOf } from "./source.js";
 
 const MAX_LISTED = 5_000;
+const BETWEEN_PAUSES = 1_000;
 
 interface ListedEntry {
   /** That of a directory ends with a slash. */
@@ -20,7 +22,7 @@ export interface ArchiveListOutput {
   readonly entries: readonly ListedEntry[];
   readonly count: number;
   readonly truncated: boolean;
-  readonly hidden?: { readonly unreadable: number };
+  readonly hidden?: { readonly unreadable?: number; readonly policy?: number };
 }
 
 /** `list`: the entries of an archive, in its own order. */
@@ -32,9 +34,16 @@ export const listArchive: Operation<ArchiveInput, ArchiveListOutput> = {
   annotations: LOOKS,
   hidden: ["bytes"],
   check: checkOneArchive,
-  run: (input, call) =>
-    sourceOf(input, call).use(async ({ contents }) => {
-      const { entries: all, leftOut } = contents;
+  run: (input, call) => {
+    const source = sourceOf(input, call);
+    return source.use(async ({ contents }) => {
+      const { entries, leftOut } = contents;
+      const all: ArchiveEntry[] = [];
+      for (const [index, entry] of entries.entries()) {
+        if (index % BETWEEN_PAUSES === 0) await call.scope.pause();
+        if (!isDenied(entry, source)) all.push(entry);
+      }
+      const policy = entries.length - all.length;
       const found = all.slice(0, MAX_LISTED).map(({ path, type, size, compressedSize, modified, packed }) => {
         const directory = type === "directory";
         const name = directory ? `${path}/` : path;
@@ -52,7 +61,14 @@ export const listArchive: Operation<ArchiveInput, ArchiveListOutput> = {
                 budget.defaultBytes,
               ),
             );
-      const hidden = leftOut === 0 ? {} : { hidden: { unreadable: leftOut } };
+      const left = { ...(leftOut > 0 && { unreadable: leftOut }), ...(policy > 0 && { policy }) };
+      const hidden = leftOut + policy === 0 ? {} : { hidden: left };
       return { entries: shown, count: all.length, truncated: shown.length < all.length, ...hidden };
-    }),
+    });
+  },
 };
+
+function isDenied({ path }: ArchiveEntry, { denies }: ArchiveSource): boolean {
+  const segments = path.split("/");
+  return segments.some((name, depth) => denies(segments.slice(0, depth), name));
+}

@@ -2,13 +2,16 @@
 
 import type { ArchiveEntry, ArchiveNode, OpenArchive } from "../../core/call/archive.js";
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
-import { escapeText, type Place, at as placeAt } from "../../core/errors/texts.js";
+import { deniedByPolicy, escapeText, type Place, at as placeAt } from "../../core/errors/texts.js";
 import { type Awaitable, after, type Io, runIo } from "../../core/io.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import { foldName, isReachableName, isReservedName, parsePath } from "../../path/grammar.js";
 import { Tally } from "./limits.js";
+import type { ArchiveSource } from "./source.js";
+
+type Source = Pick<ArchiveSource, "place" | "denies">;
 
 const [PLAIN, EXECUTABLE] = [0o644, 0o755];
 const OWNER_MAY_RUN = 0o100;
@@ -28,14 +31,14 @@ export interface PlannedEntry {
   readonly mode: number;
 }
 
-interface Hidden {
+export interface Hidden {
   readonly symlinks?: number;
   readonly special?: number;
 }
 
-/** @param place of the archive @throws PATH_ESCAPES_ROOT, BAD_FORMAT, TOO_LARGE */
-export async function planOf(archive: OpenArchive, place: Place, to: PathCall): Promise<ExtractPlan> {
-  const plan = new ExtractPlan(archive, place, to);
+/** @throws PATH_ESCAPES_ROOT, BAD_FORMAT, TOO_LARGE */
+export async function planOf(archive: OpenArchive, source: Source, to: PathCall): Promise<ExtractPlan> {
+  const plan = new ExtractPlan(archive, source, to);
   await runIo(plan.look());
   return plan;
 }
@@ -47,12 +50,14 @@ export class ExtractPlan {
   readonly #place: Place;
   readonly #to: PathCall;
   readonly #tally: Tally;
+  readonly #denies: Source["denies"];
   readonly #left = { symlinks: 0, special: 0 };
   readonly #folded = new Set<string>();
 
-  constructor(archive: OpenArchive, place: Place, to: PathCall) {
+  constructor(archive: OpenArchive, { place, denies }: Source, to: PathCall) {
     this.#archive = archive;
     this.#place = place;
+    this.#denies = denies;
     this.#to = to;
     this.#tally = new Tally(place);
   }
@@ -112,6 +117,7 @@ export class ExtractPlan {
     for (const { name, entry, children: inside } of children.values()) {
       yield* this.#to.scope.breathe();
       const below = [...above, name];
+      if (this.#denies(above, name)) throw deniedByPolicy(placeInside(this.#place, below), "read");
       this.#check(below, entry);
       if (inside === undefined && entry?.type !== "file") {
         this.#left[entry?.type === "symlink" ? "symlinks" : "special"] += 1;
@@ -167,6 +173,11 @@ function opened(archive: OpenArchive, entry: ArchiveEntry): Awaitable<OpenFile> 
   const file = archive.open(entry);
   return entry.size > 0 ? file : after(file.read(0, 1), () => file);
 }
+
+const placeInside = ({ root, path }: Place, below: readonly string[]): Place => ({
+  root,
+  path: `${path}!/${below.join("/")}`,
+});
 
 const MAX_SHOWN = 200;
 const shown = (name: string): string => `"${escapeText(name.slice(0, MAX_SHOWN))}"`;

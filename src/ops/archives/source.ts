@@ -28,9 +28,11 @@ export function checkOneArchive(input: ArchiveInput): void {
   );
 }
 
-interface ArchiveSource {
+export interface ArchiveSource {
   /** Named in errors. */
   readonly place: Place;
+  /** Whether the root of the archive denies a name in it: who may read the archive may still not look at that. */
+  denies(above: readonly string[], name: string): boolean;
   /** Opens the archive for as long as `work` runs. */
   use<T>(work: (archive: OpenArchive) => Promise<T>): Promise<T>;
 }
@@ -48,6 +50,7 @@ export function sourceOf(input: ArchiveInput, call: PlacesCall): ArchiveSource {
   };
   return {
     place,
+    denies: (above, name) => file?.access.policy?.denies(above, name) === true,
     async use(work) {
       const opened = await open();
       try {

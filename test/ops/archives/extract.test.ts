@@ -8,7 +8,11 @@ import { type GivenEntry, zipOf } from "./archives.js";
 
 const ground = useGround({
   root: { deny: [".env"], protect: ["fixed/**"] },
-  roots: { small: { temp: true, quota: { bytes: 1000 } }, locked: { temp: true, readOnly: true } },
+  roots: {
+    small: { temp: true, quota: { bytes: 1000 } },
+    locked: { temp: true, readOnly: true },
+    open: { temp: true },
+  },
   journal: true,
 });
 const at = (path: string) => join(ground.dir, path);
@@ -70,6 +74,17 @@ describe("archive:list", () => {
     };
     const content = (async function* () {})();
     expect(await list({ asset: "a" }, { resolveAsset: async () => ({ content, stored }) })).toEqual(listed);
+  });
+
+  test("tells no names that the root of the archive denies, and extract takes them nowhere", async () => {
+    await putZip("x.zip", [...DOCS, { name: "docs/.env", content: "KEY=1" }, { name: ".env/a", content: "KEY=2" }]);
+    const listed = await list({ root: "r", path: "x.zip" });
+    expect(listed).toMatchObject({ count: 5, truncated: false, hidden: { policy: 2 } });
+    expect(JSON.stringify(listed)).not.toContain(".env");
+    expect(await fail({ root: "r", path: "x.zip", destRoot: "open", destPath: "new" })).toMatchObject({
+      code: "DENIED_BY_POLICY",
+    });
+    expect(await list({ bytes: ground.get("x.zip").toString("base64") })).toMatchObject({ count: 7 });
   });
 
   test("lists the first 5,000, for a model those within its budget", async () => {
