@@ -286,7 +286,7 @@ describe("requests of the SDK", () => {
     test("all, as a slice of a map", async () => {
       const { status, body } = await anyone("/api/v1/values/slice?path=v%2Finfo%2Fadapters&offset=0&limit=1000");
       expect(status).toBe(200);
-      expect(body).toMatchObject({ exists: true, count: 9, offset: 0 });
+      expect(body).toMatchObject({ exists: true, count: 10, offset: 0 });
       expect(body).toMatchObject({
         values: [
           { key: "file", value: file },
@@ -298,6 +298,7 @@ describe("requests of the SDK", () => {
           { key: "audit" },
           { key: "approval" },
           { key: "lock" },
+          { key: "documents" },
         ],
       });
     });

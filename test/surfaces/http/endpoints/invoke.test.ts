@@ -639,8 +639,11 @@ describe("values", () => {
     expect((await get("slice?path=v/info/adapters&offset=0&limit=1000")).body).toEqual({
       exists: true,
       type: "Map",
-      values: [{ key: "file", value: INFO }],
-      count: 1,
+      values: [
+        { key: "file", value: INFO },
+        { key: "documents", value: { supported: expect.arrayContaining(["docx", "text"]), maxChars: 1_000_000 } },
+      ],
+      count: 2,
       offset: 0,
     });
     expect((await get("count?path=v/ops/file")).body).toEqual({ exists: true, count: 2 });
