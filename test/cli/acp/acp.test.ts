@@ -103,7 +103,7 @@ describe("venue-files acp", () => {
     const prompts = [edit, move].map((params) => asks("tools/call", params)).join("\n");
     const ended = await run([...args, ...agent], { input: `${prompts}\n` });
     expect(ended.status).toBe(0);
-    expect(ended.stdout).toContain(`The agent wants to change ${join(docs, "notes.txt")}\n--- `);
+    expect(ended.stdout).toContain("The agent wants to call file:edit\n  edit docs:notes.txt\n--- notes.txt\n");
     expect(ended.stdout).toContain("The agent wants to call file:move\n  move docs:notes.txt to moved.txt\nAllowed.\n");
     expect(ended.stdout.match(/The agent has stopped: end_turn/g)).toHaveLength(2);
     expect(ended.stdout).toMatch(/file:edit +docs:notes\.txt +OK/);

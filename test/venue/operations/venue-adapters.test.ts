@@ -28,7 +28,9 @@ describe("each operation of the venue", () => {
   each("has an adapter, a schema and a test: %s", (_name, adapter, operation) => {
     expect(Object.keys(VENUE_ADAPTERS)).toContain(adapter);
     expect(existsSync(new URL(`schemas/${adapter}/${operation}.json`, project))).toBe(true);
-    expect(existsSync(new URL(`test/venue/operations/${adapter}/${operation}.test.ts`, project))).toBe(true);
+    const folder = `test/venue/operations/${adapter}`;
+    const tests = readdirSync(new URL(folder, project)).map((file) => read(`${folder}/${file}`));
+    expect(tests.join("")).toContain(`"${adapter}:${operation}"`);
   });
 
   test("has a file, and each such file and each schema is registered", () => {
