@@ -7,7 +7,7 @@ import { isReachableName, isReservedName } from "../path/grammar.js";
 import { sortByName } from "../path/order.js";
 import { isUnguarded, refusalOf } from "./path-policy.js";
 
-/** What a walk reads of a tree. Paths are segments from its top. */
+/** Tree that a walk reads. Paths are segments from its top. */
 export interface WalkedTree {
   entries(directory: readonly string[]): Awaitable<readonly TreeEntry[]>;
   /** Fewer bytes than `length` only at the end. */

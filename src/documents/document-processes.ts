@@ -114,7 +114,7 @@ export class DocumentProcesses implements DocumentReader {
         ...{ env: ENVIRONMENT, cwd: "/", windowsHide: true },
         stdio: ["pipe", "pipe", "ignore"],
       });
-      // It could not be started, or not be killed.
+      // The process could not be started, or not be killed.
       child.on("error", () => {});
       if (child.pid === undefined) return undefined;
       this.#running.add(child);
@@ -129,7 +129,7 @@ export class DocumentProcesses implements DocumentReader {
   }
 }
 
-/** What the sessions of one reader share. */
+/** State shared by the sessions of one reader. */
 interface Places {
   enter(withinMs: number): Promise<boolean>;
   leave(): void;

@@ -81,7 +81,7 @@ function spent(): void {
   answer(spentText(current), true);
 }
 
-/** What was read before a bound was reached, if that is anything. */
+/** Text read before a bound was reached, if there is any. */
 const spentText = ({ facts, parts }: Pick<Current, "facts" | "parts">): DocumentText | DocumentFault =>
   parts.some(({ text }) => text !== "") ? { ...textOf(facts, parts), ends: "spent" } : { fault: "spent" };
 

@@ -19,7 +19,7 @@ const send = (message: ThreadMessage): void => parentPort?.postMessage(message);
 
 parentPort?.on("message", ({ request, data }: { readonly request: FileRequest; readonly data: Uint8Array }) => {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  // What a reader does not expect is damage too.
+  // An error that a reader does not expect is damage too.
   endOf({ request, data: bytes }, new Flow(send, request.maxChars)).then(send, () =>
     send({ is: "fault", fault: "damaged" }),
   );

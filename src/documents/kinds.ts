@@ -64,7 +64,7 @@ export const HEAD_BYTES = 8192;
 export const kindByName = (name: string): DocumentKind | undefined =>
   name.lastIndexOf(".") < 1 ? undefined : BY_EXTENSION.get(name.slice(name.lastIndexOf(".") + 1).toLowerCase());
 
-/** What a file is by its first bytes: `zip` and `compound` may be documents. `undefined`: none of these. */
+/** Kind of a file by its first bytes: `zip` and `compound` may be documents. `undefined`: none of these. */
 export type HeadKind = "pdf" | "html" | "zip" | "compound" | "rtf";
 
 const MAGIC: readonly (readonly [HeadKind, Buffer])[] = [
@@ -109,5 +109,5 @@ export const markOf = ({ is, at }: DocumentUnit): string => `--- ${is} ${String(
 /** Most UTF-16 units of text in one answer. */
 export const MAX_CHARS = 1_000_000;
 
-/** What can be read, for whoever asks. */
+/** Kinds that can be read, as callers are told. */
 export const SUPPORTED: readonly string[] = [...Object.keys(KINDS), "text"];

@@ -32,7 +32,7 @@ export const tooLarge = (what: string): ArchiveFault =>
 export const unpackedTooOften = (): ArchiveFault =>
   new ArchiveFault("too large", "its files lie too far from those beside them. Ask for it as a zip");
 
-/** What a caller is told. @returns any other error as it is */
+/** Error of a caller for a fault. @returns any other error as it is */
 export function toArchiveError(error: unknown, place: Place): unknown {
   if (!(error instanceof ArchiveFault)) return error;
   const { reason, message } = error;

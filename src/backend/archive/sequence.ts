@@ -6,7 +6,7 @@ import { type Awaitable, after } from "../../core/io.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import { damaged } from "./fault.js";
 
-/** What is read of a file that is or holds an archive. */
+/** Random access to a file that is or holds an archive. */
 export type Bytes = Pick<OpenFile, "size" | "read">;
 
 const PIECE_BYTES = 65_536;
@@ -58,7 +58,7 @@ interface SequenceOptions {
   /** Makes the bytes from an offset on: from 0, unless the sequence may begin anywhere. */
   from(offset: number): AsyncIterable<Buffer>;
   readonly beginsAnywhere: boolean;
-  /** Of all bytes. Absent: there is no sum. */
+  /** CRC of all bytes. Absent: there is none. */
   readonly crc32?: number | undefined;
   readonly scope: CallScope;
   /** Absent: {@link HELD_BYTES}. */

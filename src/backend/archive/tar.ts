@@ -123,7 +123,7 @@ class HeaderReader {
         some = Math.min(left, STEP_BYTES);
         await this.#writer.write(ZEROS.subarray(0, some));
       }
-      // It keeps what it is given until a header is whole.
+      // The decoder keeps its input until a header is whole.
       const bytes = Buffer.alloc(left + BLOCK);
       block.copy(bytes, left);
       await this.#writer.write(bytes);

@@ -7,7 +7,7 @@ import type { CallScope } from "./scope.js";
 
 /** Where the bytes of a file are, and how they are packed. */
 export interface Packed {
-  /** Of the local header in a zip, of the content in a tar. */
+  /** Position of the local header in a zip, of the content in a tar. */
   readonly offset: number;
   readonly method: "store" | "deflate" | "encrypted" | `${string} is`;
   /** Absent: the archive has none. */

@@ -61,7 +61,7 @@ export interface DocumentFault {
   readonly peer?: string | undefined;
 }
 
-/** Who reads documents, and until when. */
+/** Caller whose turn reads documents, and its deadline. */
 export interface DocumentReading {
   readonly signal?: AbortSignal | undefined;
   /** Callers take turns where files have to wait. */

@@ -121,7 +121,7 @@ export interface Moved {
 export interface CopyOptions extends PlaceOptions {
   /** The source as it was requested, for the record of the change. */
   readonly from?: { readonly root: string; readonly path: readonly string[] };
-  /** What is below the top gets the times of the source, where a backend has such times. Absent: no. */
+  /** Entries below the top get the times of the source, where a backend has such times. Absent: no. */
   readonly keepsTimes?: boolean;
   /** Read the copy back and compare. @throws IO_ERROR */
   readonly verify?: boolean;

@@ -138,7 +138,7 @@ export interface PlaceRequest {
   readonly guarded?: boolean;
   /** The path was made of names of entries: it is not interpreted. */
   readonly isExact?: true;
-  /** It lies in a place that the call has named, of which the record of the call tells. */
+  /** The place lies in another one of the call, and the record of the call tells of that one. */
   readonly isInside?: true;
   /** As `isExact`, and the record of the call tells nothing of the place. */
   readonly isAside?: boolean;

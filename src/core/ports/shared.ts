@@ -1,6 +1,6 @@
 // Port of the state that the instances of one venue share. Absent: the venue is one process, and each part keeps its own.
 
-/** What an instance has of its own and others should have too: short hashes, comparable among instances of one venue. */
+/** Short hashes of an instance's own configuration, comparable among instances of one venue. */
 export interface InstanceDigest {
   readonly tokens: string;
   readonly grants: string;

@@ -1,6 +1,6 @@
 // Formats of numbers in Excel that show dates and times.
 
-/** What a format shows of a number of days. */
+/** Parts of a date or time that a format shows. */
 export interface Shows {
   readonly date: boolean;
   readonly time: boolean;

@@ -7,10 +7,10 @@ import { attribute, prefixed } from "../xml.js";
 import { dateText, type Shows, showsOf } from "./number-formats.js";
 import { readProperties, sheetName, sheetNames } from "./properties.js";
 
-/** What cells refer to. */
+/** Tables that cells refer to. */
 interface Book {
   readonly strings: readonly string[];
-  /** What each style shows of a number; absent: the number. */
+  /** Form of a number in each style; absent: the number itself. */
   readonly styles: readonly (Shows | undefined)[];
   readonly from1904: boolean;
 }

@@ -9,7 +9,7 @@ const MAX_LISTED = 5_000;
 const BETWEEN_PAUSES = 1_000;
 
 interface ListedEntry {
-  /** That of a directory ends with a slash. */
+  /** The name of a directory ends with a slash. */
   readonly name: string;
   readonly size: number;
   readonly compressedSize: number;

@@ -1,4 +1,4 @@
-// What unpacking an archive would make: all of it is looked through before anything is written.
+// Plan of an extract: the whole archive is looked through before anything is written.
 
 import type { ArchiveEntry, ArchiveNode, OpenArchive } from "../../core/call/archive.js";
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";

@@ -43,7 +43,7 @@ import {
 /** Parts of a request that its transport knows. */
 export interface Exchange extends Noting {
   readonly era: Era;
-  /** What the scopes of the client's token stand for. Absent: it has none. */
+  /** Capabilities of the scopes of the client's token. Absent: it has none. */
   readonly scopes?: readonly Capability[] | undefined;
   /** Capabilities from the handshake of the client; later revisions tell them with each request. */
   readonly capabilities?: unknown;

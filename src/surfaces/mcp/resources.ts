@@ -20,7 +20,7 @@ export interface Looking {
   readonly host: McpHost;
   readonly era: Era;
   readonly signal: Abortable;
-  /** What the scopes of the client's token stand for. Absent: it has none. */
+  /** Capabilities of the scopes of the client's token. Absent: it has none. */
   readonly scopes?: readonly Capability[] | undefined;
   readonly memory: MemoryLease | undefined;
   /** The result may hold `ContentBytes` in place of strings. */

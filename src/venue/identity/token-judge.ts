@@ -35,7 +35,7 @@ export interface TokenJudgeOptions {
   readonly shared?: SharedIdentity | undefined;
 }
 
-/** What instances share of revocations and tokens. */
+/** Revocations and tokens as instances share them. */
 export interface SharedIdentity {
   readonly revocations: { over(list: RevocationList): RevocationList };
   readonly tokens: TokenStore;

@@ -1,4 +1,4 @@
-// What a venue of several instances has besides.
+// Parts of a venue of several instances.
 
 import type { HttpPeers } from "../../surfaces/http/passing/port.js";
 import type { JobKeeper } from "../jobs/keeper.js";

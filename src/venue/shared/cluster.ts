@@ -1,4 +1,4 @@
-// What a venue of several instances has for its jobs and its HTTP surface: rows of jobs, requests to peers, an orderly end.
+// Jobs and HTTP surface of a venue of several instances: rows of jobs, requests to peers, an orderly end.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { isLoopbackListener } from "../../config/loopback.js";

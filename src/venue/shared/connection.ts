@@ -16,11 +16,11 @@ export interface Engine {
   readonly url: string;
   /** Schema of the venue's tables. */
   readonly schema: string;
-  /** Of all connections. */
+  /** Figures of all connections. */
   readonly requests: Requests;
 }
 
-/** What requests to the engine took, in milliseconds, until somebody takes it; and how many found no engine. */
+/** Durations of requests to the engine, in milliseconds, until somebody takes them; and how many requests found no engine. */
 interface Requests {
   readonly durations: number[];
   failures: number;

@@ -11,7 +11,7 @@ const LIVE_SECONDS = 10;
 const KEPT = "interval '1 day'";
 const ATTEMPTS = 20;
 
-/** What an instance says of itself. */
+/** Facts of an instance about itself. */
 export interface InstanceFacts {
   readonly name: string;
   readonly version: string;
@@ -20,7 +20,7 @@ export interface InstanceFacts {
 
 /** An instance, and the last change it has taken in. */
 export interface SeenInstance extends Instance {
-  /** Of its number and address. */
+  /** MAC of its number and address. */
   readonly mac?: string | null;
   readonly seen: number;
 }

@@ -73,7 +73,7 @@ export class JobRows implements JobKeeper {
     this.#shared = shared;
     this.#seal = shared.sealed("job");
     this.#macKey = shared.secret("owners of jobs");
-    // Those that nobody saw go, too.
+    // Instances that nobody saw go, too.
     const purge = () => shared.query(LOSE).then(() => shared.query("DELETE FROM job WHERE expires < now()"));
     quietly(purge);
     this.#stops = [
@@ -191,7 +191,7 @@ export class JobRows implements JobKeeper {
     return { ...contents, record: lostRecord(contents.record, updated) };
   }
 
-  /** Who sees a job in lists is nobody's business who reads the engine. */
+  /** Readers of the engine must not learn who sees a job in lists. */
   #macOf(owner: string): string {
     return createHmac("sha256", this.#macKey).update(owner).digest("base64url");
   }

@@ -7,7 +7,7 @@ import type { CallerJobs, JobLookup, JobRecord, JobWatch } from "../../core/port
 import { ownerOf } from "../jobs/jobs.js";
 import type { KeptJob } from "../jobs/keeper.js";
 
-/** What a row holds sealed. */
+/** Sealed part of a row. */
 export type KeptContents = Pick<KeptJob, "owners" | "isPrivate"> & { readonly record: JobRecord };
 
 const LOST =

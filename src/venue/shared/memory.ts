@@ -1,4 +1,4 @@
-// What a venue that is one process keeps of revocations and tokens: files of its state directory, as all processes with it see them.
+// Revocations and tokens of a venue that is one process: files of its state directory, as all processes with it see them.
 
 import type { VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";

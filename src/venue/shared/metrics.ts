@@ -12,7 +12,7 @@ export interface SharedFacts {
   readonly instances: number;
   /** Age of what is known of revocations and tokens. */
   readonly ageSeconds: number;
-  /** Of requests to the engine, in milliseconds. */
+  /** Durations of requests to the engine, in milliseconds. */
   readonly durations: readonly number[];
   /** Requests that found no engine. */
   readonly failures: number;

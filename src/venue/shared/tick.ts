@@ -87,7 +87,7 @@ export class Tick {
     return Promise.race([this.now(), late]).finally(() => clearTimeout(timer));
   }
 
-  /** What is changed from now on by others is read again whole: rows may be gone, or lost. */
+  /** Later changes of others are read again whole: rows may be gone, or lost. */
   forget(): void {
     this.#seen = 0;
   }

@@ -1,4 +1,4 @@
-// Which part of a changed configuration a running venue takes.
+// The part of a changed configuration that a running venue takes.
 
 import { isDeepStrictEqual } from "node:util";
 import type { VenueConfig } from "../../config/types.js";

@@ -171,7 +171,7 @@ function precondition(content: Expected): { readonly ifMatch?: string; readonly 
   return content.kind === "missing" ? { ifNoneMatch: "*" } : { ifMatch: content.hash };
 }
 
-/** What a call has changed. */
+/** Changes of a call. */
 export interface Done {
   readonly output: Readonly<Record<string, unknown>>;
   readonly changes: readonly ChangeRecord[];

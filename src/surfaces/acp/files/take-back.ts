@@ -79,7 +79,7 @@ async function takeBackFromMemory(
       ? await replace(calls, place, { from, to })
       : await moveBack(calls, direction, { place, replaced: before, moved });
   if (!isBack) return made;
-  // What the move had replaced.
+  // The file that the move had replaced.
   if (moved !== undefined && to.kind !== "missing") await replace(calls, place, { from: { kind: "missing" }, to });
   await removeParents(calls, place.root, directories);
   return directories;

@@ -90,7 +90,7 @@ function placeOf(sent: string, mounts: readonly Mount[]): FilePlace | undefined 
   return root !== undefined && mounts.some((one) => one.root === root) ? { root, path } : undefined;
 }
 
-/** What the tools of one session have in common. */
+/** State shared by the tools of one session. */
 interface Offering {
   readonly peer: Peer;
   readonly offered: OfferedTools;

@@ -25,7 +25,7 @@ import type { HttpPeers, JobIds, JobPage, Readiness } from "./port.js";
 /** How long another instance may take to answer, in milliseconds. */
 const HEAD_MS = 2000;
 const LIST_MS = 500;
-/** Of lists and of bodies that are passed on. */
+/** Limits of lists and of bodies that are passed on. */
 const MAX_LIST_BYTES = 4_194_304;
 const MAX_BODY_BYTES = 8192;
 const BAD_GATEWAY = 502;
@@ -175,7 +175,7 @@ export class PeerRequests implements HttpPeers {
       response = await this.#client.ask(peer, { ...forward, signal: hangUpOf(reply) });
     } catch {
       this.#options.count("failed");
-      // It may just have stopped, in order; and an end that was written stands wherever it is read.
+      // The peer may just have stopped, in order; and an end that was written stands wherever it is read.
       const jobs = method === "GET" || method === "HEAD" ? await this.#options.lostJob(id) : undefined;
       if (typeof jobs !== "object") throw peerUnreachable();
       return serve({ body, jobs });

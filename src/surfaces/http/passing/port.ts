@@ -8,7 +8,7 @@ import type { Awaitable } from "../../../core/io.js";
 import type { CallerJobs } from "../../../core/ports/job.js";
 import type { Exchange } from "../plumbing/exchange.js";
 
-/** What an endpoint of jobs uses in place of what its host has. */
+/** Body of a request for jobs, and jobs in place of those of the host. */
 export interface JobParts {
   /** The body, which was read before. */
   readonly body: Buffer;

@@ -17,7 +17,7 @@ const MAX_KEYS = 100;
 /** Calls with tokens not verified yet that wait for one read; more would take the connections of others. */
 const MAX_WAITING = 64;
 
-/** What verifies a token is not at hand, and cannot be had now. */
+/** Keys or code that verify a token are not at hand, and cannot be had now. */
 export class KeysGone extends Error {
   override readonly name = "KeysGone";
   readonly retryAfterMs: number;

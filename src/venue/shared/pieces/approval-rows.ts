@@ -7,7 +7,7 @@ import type { Approval } from "../../approvals/approvals.js";
 
 const TABLE = "approval";
 
-/** What others must know of, told to them with the change. */
+/** Notice to other instances, sent with the change. */
 const TELL = `pg_notify('venue_files ' || current_schema(), $1::text || ' ${TABLE} ')`;
 
 /** Rows that nobody looks at any more go a few at a time. */
@@ -30,7 +30,7 @@ const RELEASE = `UPDATE approval SET state = 'once', v = v + 1
 const ANSWER = `UPDATE approval SET answered = array_append(answered, $2)
   WHERE id = $1 AND state = 'pending' AND NOT $2 = ANY (answered) RETURNING v`;
 
-/** Those that are known as they are come without their content. */
+/** Rows that are known as they are come without their content. */
 const READ = `SELECT id, state, v, CASE WHEN known.value IS DISTINCT FROM v::text THEN sealed END AS sealed
   FROM approval LEFT JOIN jsonb_each_text($1::jsonb) AS known ON key = id WHERE until > now() - interval '10 minutes'`;
 

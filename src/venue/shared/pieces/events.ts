@@ -36,7 +36,7 @@ export class SharedEvents {
   #topics = new Set<string>();
   #told: string[] = [];
   #bytes = 0;
-  /** What happened is too much to be told. */
+  /** Too much happened to be told. */
   #isOver = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;

@@ -31,7 +31,7 @@ interface Row {
   readonly left_ms: number;
 }
 
-/** What is owed to the row of a lock. */
+/** Changes that the row of a lock has yet to get. */
 type Change = { readonly lock: Lock; readonly isRefreshed: boolean } | "removed";
 
 /** How the locks of a venue of several instances are made. */
