@@ -39,18 +39,23 @@ describeWhere(hasPostgres, NO_POSTGRES)("a rolling restart", () => {
         );
       }
     };
-    const seen: { status: number; retryAfter: string | null }[] = [];
+    interface Seen {
+      readonly status: number;
+      readonly retryAfter: string | null;
+    }
+    const calls: Seen[] = [];
+    const questions: Seen[] = [];
     const body = JSON.stringify({ operation: "v/ops/file/stat", input: { root: "tmp", path: "" } });
     const load = async () => {
       for (; !isOver; await sleep(EVERY_MS)) {
         const [one, other = one] = [...ready].sort(() => Math.random() - 0.5);
         if (one === undefined) throw new Error("No instance is ready");
         const made = await one.ask("/api/v1/invoke", { method: "POST", body });
-        seen.push({ status: made.status, retryAfter: made.headers.get("retry-after") });
+        calls.push({ status: made.status, retryAfter: made.headers.get("retry-after") });
         const { id } = (await made.json()) as { id: string };
         const found = await (other ?? one).ask(`/api/v1/jobs/${id}`);
         await found.arrayBuffer();
-        seen.push({ status: found.status, retryAfter: found.headers.get("retry-after") });
+        questions.push({ status: found.status, retryAfter: found.headers.get("retry-after") });
       }
     };
     const running = [balancer(), load(), load()];
@@ -64,12 +69,13 @@ describeWhere(hasPostgres, NO_POSTGRES)("a rolling restart", () => {
     }
     isOver = true;
     await Promise.all(running);
-    const failures = seen.filter(({ status }) => status >= 300);
-    expect(seen.length).toBeGreaterThan(100);
-    // Jobs that ended in their reply went with their instance: whoever asks for them in that second is told to come again.
-    expect(
-      failures.filter(({ status, retryAfter }) => !(status === 503 && retryAfter !== null) && status !== 404),
-    ).toEqual([]);
-    expect(failures.length / seen.length).toBeLessThan(0.02);
+    const isLater = ({ status, retryAfter }: Seen) => status === 503 && retryAfter !== null;
+    const failed = calls.filter(({ status }) => status >= 300);
+    expect(calls.length).toBeGreaterThan(50);
+    expect(failed.filter((one) => !isLater(one))).toEqual([]);
+    expect(failed.length / calls.length).toBeLessThan(0.02);
+    // A job that ended in its reply goes with its instance: its end is 503 for a moment, then 404.
+    const unanswered = questions.filter(({ status }) => status >= 300);
+    expect(unanswered.filter((one) => !isLater(one) && one.status !== 404)).toEqual([]);
   }, 180_000);
 });
