@@ -2,10 +2,11 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import postgres from "postgres";
 
 /** It refuses to run as root. */
 const NOBODY = 65_534;
@@ -46,14 +47,18 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-const answers = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on("error", () => resolve(false));
-  });
+/** It takes connections before it takes statements. */
+async function answers(url: string): Promise<boolean> {
+  const sql = postgres(url, { max: 1, connect_timeout: 2 });
+  try {
+    await sql`SELECT 1`;
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+}
 
 /** Starts one; call only where {@link hasPostgres}. */
 export async function startPostgres(): Promise<TestEngine> {
@@ -67,13 +72,14 @@ export async function startPostgres(): Promise<TestEngine> {
     run,
   );
   const port = await freePort();
+  const url = `postgres://venue:secret-of-nobody@127.0.0.1:${port}/postgres`;
   let child: ReturnType<typeof spawn> | undefined;
   const settings = ["fsync=off", "shared_buffers=16MB", "max_connections=60", `unix_socket_directories=${folder}`];
   const start = async () => {
     if (child !== undefined && child.exitCode === null) return;
     const options = [...settings, "listen_addresses=127.0.0.1"].flatMap((one) => ["-c", one]);
     child = spawn(`${programs}postgres`, ["-D", folder, "-p", `${port}`, ...options], run);
-    for (let tries = 0; tries < 400 && !(await answers(port)); tries++) await pause(50);
+    for (let tries = 0; tries < 400 && !(await answers(url)); tries++) await pause(50);
   };
   const stop = async () => {
     if (child === undefined || child.exitCode !== null) return;
@@ -84,7 +90,7 @@ export async function startPostgres(): Promise<TestEngine> {
   };
   await start();
   return {
-    ...{ port, url: `postgres://venue:secret-of-nobody@127.0.0.1:${port}/postgres`, start, stop },
+    ...{ port, url, start, stop },
     async remove() {
       await stop();
       rmSync(folder, { recursive: true, force: true });
