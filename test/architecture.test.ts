@@ -79,13 +79,13 @@ const GENERATED = "schema/types.ts";
  * Generated code and `backend-suite`, which is published for others, are not counted.
  */
 const BUDGETS: readonly (readonly [rooms: string, lines: number])[] = [
-  ["core", 5_630],
+  ["core", 5_650],
   ["database process version", 1_220],
   ["path schema documents", 3_900],
   ["jail", 4_810],
   ["backend", 14_010],
   ["drive", 14_890],
-  ["ops", 14_470],
+  ["ops", 14_460],
   ["search authz ucan", 5_230],
   ["audit feed journal", 5_280],
   ["dispatch", 3_580],

@@ -1,5 +1,6 @@
 // Formats matches as grep(1) does.
 
+import { unitText } from "../../core/call/documents.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { FilePlace } from "../arguments/files/options.js";
 import { placeText } from "../arguments/files/options.js";
@@ -67,15 +68,6 @@ export function grepLines(
 
 /** A place, and the page, slide or sheet in it. */
 type Shown = FilePlace & { readonly unit: string };
-
-const unitText = ({ page, slide, sheet }: Pick<ShownMatch, "page" | "slide" | "sheet">): string =>
-  page !== undefined
-    ? `page ${page}`
-    : slide !== undefined
-      ? `slide ${slide}`
-      : sheet === undefined
-        ? ""
-        : `sheet ${escapeText(sheet)}`;
 
 /** Escapes a line so that it stays one line; keeps tabs, which indent source. */
 export const escapeMatch = (text: string): string => text.split("\t").map(escapeText).join("\t");

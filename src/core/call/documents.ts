@@ -1,5 +1,7 @@
 // Port for the text of documents.
 
+import { escapeText } from "../errors/texts.js";
+
 /** Kinds of documents that hold more than plain text. */
 export type DocumentKind = "pdf" | "docx" | "xlsx" | "pptx" | "odt" | "ods" | "html" | "xhtml" | "ipynb";
 
@@ -81,3 +83,13 @@ export interface DocumentReader {
   open(reading: DocumentReading): DocumentSession;
   close(): Promise<void>;
 }
+
+/** The page, slide or sheet of a document that a match is in, as a line names it; empty: none. */
+export const unitText = (at: { readonly page?: number; readonly slide?: number; readonly sheet?: string }): string =>
+  at.page !== undefined
+    ? `page ${at.page}`
+    : at.slide !== undefined
+      ? `slide ${at.slide}`
+      : at.sheet === undefined
+        ? ""
+        : `sheet ${escapeText(at.sheet)}`;

@@ -1,5 +1,6 @@
 // The answer of `grep` as text for models.
 
+import { unitText } from "../../core/call/documents.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { Rendering } from "../../core/ports/adapter.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
@@ -29,7 +30,7 @@ function* linesOf(matches: readonly Match[]): Generator<string> {
     const isNew = match.path !== path;
     if (isNew) yield escapeText(match.path);
     path = match.path;
-    const inUnit = unitOf(match);
+    const inUnit = unitText(match);
     if (inUnit !== "" && (isNew || inUnit !== unit)) {
       yield `--- ${inUnit} ---`;
       last = 0;
@@ -41,16 +42,6 @@ function* linesOf(matches: readonly Match[]): Generator<string> {
     last = (match.endLine ?? line) + after.length;
   }
 }
-
-/** The page, slide or sheet of a document that a match is in, as a line above it names it. */
-const unitOf = ({ page, slide, sheet }: Pick<Match, "page" | "slide" | "sheet">): string =>
-  page !== undefined
-    ? `page ${page}`
-    : slide !== undefined
-      ? `slide ${slide}`
-      : sheet === undefined
-        ? ""
-        : `sheet ${escapeText(sheet)}`;
 
 function* linesAround({ line, endLine = line, text, before = [], after = [], cut }: Match): Generator<string> {
   for (const [at, one] of before.entries()) yield `${line - before.length + at}-${escapeLine(one)}`;
