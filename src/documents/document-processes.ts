@@ -5,29 +5,26 @@ import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type {
   DocumentFault,
-  DocumentKind,
   DocumentReader,
   DocumentReading,
   DocumentRequest,
   DocumentSession,
   DocumentText,
+  DocumentUnit,
 } from "../core/call/documents.js";
 import { aborted } from "../core/errors/texts.js";
+import { attempt } from "../core/io.js";
 import { compiledFile } from "../core/package-files.js";
 import { FairQueue } from "../core/turns.js";
 import { spawnAlone } from "../process/spawn-alone.js";
-import type { FileRequest, ProcessAnswer } from "./messages.js";
+import type { End, FileRequest, Message } from "./messages.js";
+import { missingPeer } from "./peers.js";
 
 /** Most processes at once; further files wait for one. */
 const MAX_PROCESSES = 2;
-/** Time (ms) that a process gets for its answer beyond its own limit; it is killed then. */
-const GRACE_MS = 1_000;
-/** The part of a short time that is kept for the answer instead. */
-const GRACE_SHARE = 0.25;
-/** JSON takes up to 6 bytes for one UTF-16 unit; the last page may be long too, but not endlessly. */
+/** JSON takes up to 6 characters for one of a text; the last page may be long too, but not endlessly. */
 const ANSWER_FACTOR = 8;
-const ANSWER_BYTES = 1_048_576;
-const LINE_FEED = 0x0a;
+const ANSWER_CHARS = 1_048_576;
 
 /** No file may compile code, whatever its reader offers. */
 const FLAGS = ["--disallow-code-generation-from-strings"];
@@ -36,14 +33,13 @@ const ENVIRONMENT = { ELECTRON_RUN_AS_NODE: "1" };
 
 /** Starts one process for each call that reads documents. */
 export class DocumentProcesses implements DocumentReader {
+  /** Calls whose process reads nothing at the moment. */
+  readonly idle = new Set<Session>();
   readonly #program: string;
   readonly #running = new Set<ChildProcess>();
   readonly #waiting = new FairQueue<(isAdmitted: boolean) => void>();
-  /** Calls whose process reads nothing at the moment. */
-  readonly #idle = new Set<Session>();
-  /** Kinds whose reader is not installed. Installing it later takes a restart. */
-  readonly #missing = new Map<DocumentKind, DocumentFault>();
-  #places = MAX_PROCESSES;
+  /** Callers of the calls that have a place, one for each. */
+  readonly #holders: DocumentReading["caller"][] = [];
   #isClosed = false;
 
   /** @param program compiled code of the process */
@@ -52,14 +48,7 @@ export class DocumentProcesses implements DocumentReader {
   }
 
   open(reading: DocumentReading): DocumentSession {
-    return new Session(reading, {
-      enter: (withinMs) => this.#enter(reading, withinMs),
-      leave: () => this.#leave(),
-      isAwaited: () => this.#waiting.size > 0,
-      start: () => this.#start(),
-      ...{ idle: this.#idle, missing: this.#missing },
-      isOver: () => this.#isClosed || reading.signal?.aborted === true,
-    });
+    return new Session(reading, this);
   }
 
   async close(): Promise<void> {
@@ -74,109 +63,102 @@ export class DocumentProcesses implements DocumentReader {
     );
   }
 
-  /** Takes a place. @returns `false`: none was free in time */
-  async #enter({ signal, caller }: DocumentReading, withinMs: number): Promise<boolean> {
-    const isOver = () => this.#isClosed || signal?.aborted === true;
-    if (isOver()) throw aborted();
-    if (this.#places === 0) [...this.#idle][0]?.drop();
-    if (this.#places > 0) {
-      this.#places--;
+  /** Whether other calls wait for a place. */
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** @throws ABORTED */
+  requireGoing({ signal }: DocumentReading): void {
+    if (this.#isClosed || signal?.aborted === true) throw aborted();
+  }
+
+  /** Takes a place. @returns `false`: none was free in time @throws ABORTED */
+  async enter(reading: DocumentReading, withinMs: number): Promise<boolean> {
+    const { signal, caller } = reading;
+    this.requireGoing(reading);
+    if (this.#holders.length === MAX_PROCESSES) [...this.idle][0]?.drop();
+    if (this.#holders.length < MAX_PROCESSES) {
+      this.#holders.push(caller);
       return true;
     }
-    const isAdmitted = await new Promise<boolean>((resolve) => {
-      const settle = (got: boolean) => {
+    return new Promise<boolean>((resolve) => {
+      const settle = (isAdmitted: boolean) => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", refuse);
         this.#waiting.remove(caller, settle);
-        resolve(got);
+        if (isAdmitted) this.#holders.push(caller);
+        resolve(isAdmitted);
       };
       const refuse = () => settle(false);
       const timer = setTimeout(refuse, withinMs);
       signal?.addEventListener("abort", refuse, { once: true });
       this.#waiting.push(caller, settle);
     });
-    if (isAdmitted && isOver()) this.#leave();
-    if (isOver()) throw aborted();
-    return isAdmitted;
   }
 
-  /** Gives the place to the next that waits; callers take turns. */
-  #leave(): void {
-    const admit = this.#waiting.take();
-    if (admit === undefined) this.#places++;
-    else admit(true);
+  /** Gives the place to the next that waits: callers take turns, and who has the other place as well comes last. */
+  leave({ caller }: DocumentReading): void {
+    this.#holders.splice(this.#holders.indexOf(caller), 1);
+    const admit = this.#waiting.take((other) => !this.#holders.includes(other)) ?? this.#waiting.take();
+    admit?.(true);
   }
 
   /** @returns `undefined`: the system starts no further process */
-  #start(): ChildProcess | undefined {
-    try {
-      const child = spawnAlone(process.execPath, [...FLAGS, this.#program], {
+  start(): ChildProcess | undefined {
+    // Some failures are thrown, others told by the event.
+    const child = attempt(() =>
+      spawnAlone(process.execPath, [...FLAGS, this.#program], {
         ...{ env: ENVIRONMENT, cwd: "/", windowsHide: true },
         stdio: ["pipe", "pipe", "ignore"],
-      });
-      // The process could not be started, or not be killed.
-      child.on("error", () => {});
-      if (child.pid === undefined) return undefined;
-      this.#running.add(child);
-      child.stdin?.on("error", () => {});
-      child.stdout?.on("error", () => {});
-      child.once("close", () => this.#running.delete(child));
-      return child;
-    } catch {
-      // Some failures are thrown, others told by the event.
-      return undefined;
-    }
+      }),
+    );
+    // The process could not be started, or not be killed.
+    child?.on("error", () => {});
+    if (child?.pid === undefined) return undefined;
+    this.#running.add(child);
+    child.stdin?.on("error", () => {});
+    child.stdout?.on("error", () => {}).setEncoding("utf8");
+    child.once("close", () => this.#running.delete(child));
+    return child;
   }
 }
 
-/** State shared by the sessions of one reader. */
-interface Places {
-  enter(withinMs: number): Promise<boolean>;
-  leave(): void;
-  /** Whether other calls wait for a place. */
-  isAwaited(): boolean;
-  start(): ChildProcess | undefined;
-  readonly idle: Set<Session>;
-  readonly missing: Map<DocumentKind, DocumentFault>;
-  isOver(): boolean;
-}
-
 class Session implements DocumentSession {
-  readonly #signal: AbortSignal | undefined;
-  readonly #places: Places;
+  readonly #reading: DocumentReading;
+  readonly #processes: DocumentProcesses;
   #child: ChildProcess | undefined;
   readonly #abort = (): void => this.drop();
 
-  constructor({ signal }: DocumentReading, places: Places) {
-    this.#signal = signal;
-    this.#places = places;
-    signal?.addEventListener("abort", this.#abort, { once: true });
+  constructor(reading: DocumentReading, processes: DocumentProcesses) {
+    this.#reading = reading;
+    this.#processes = processes;
+    reading.signal?.addEventListener("abort", this.#abort, { once: true });
   }
 
   async read(request: DocumentRequest): Promise<DocumentText | DocumentFault> {
     const { kind, withinMs } = request;
-    const { idle, missing, isOver } = this.#places;
-    const known = kind === undefined ? undefined : missing.get(kind);
-    if (known !== undefined) return known;
+    const peer = kind && missingPeer(kind);
+    if (peer !== undefined) return { fault: "missing", peer };
     const deadline = performance.now() + withinMs;
-    idle.delete(this);
-    if (!(await this.#begin(withinMs))) return { fault: "busy" };
+    this.#processes.idle.delete(this);
+    const child = this.#child ?? (await this.#begin(withinMs));
+    if (child === undefined) return { fault: "busy" };
     const leftMs = Math.max(1, Math.round(deadline - performance.now()));
+    const { end, ...text } = await this.#ask(child, request, leftMs);
+    this.#processes.requireGoing(this.#reading);
+    if (end === undefined || end.isLast === true || this.#processes.isAwaited) this.drop();
+    else this.#processes.idle.add(this);
+    if (end?.is === "fault") return { fault: end.fault, peer: end.peer };
+    if (end !== undefined && end.ends !== "spent") return { ...text, ends: end.ends };
+    // Time or memory is over.
+    if (text.parts.some((part) => part.text !== "")) return { ...text, ends: "spent" };
     // A file that had to wait for most of its time may be one that is quickly read.
-    const spent: DocumentFault = leftMs < withinMs / 2 ? { fault: "busy" } : { fault: "spent" };
-    const answer = await this.#ask(request, leftMs);
-    if (isOver()) throw aborted();
-    if (answer === undefined) return spent;
-    const { isLast, ...found } = answer;
-    if (isLast === true || this.#places.isAwaited()) this.drop();
-    else if (this.#child !== undefined) idle.add(this);
-    if (!("fault" in found)) return found;
-    if (found.fault === "missing" && kind !== undefined) missing.set(kind, found);
-    return found.fault === "spent" ? spent : found;
+    return { fault: leftMs < withinMs / 2 ? "busy" : "spent" };
   }
 
   close(): void {
-    this.#signal?.removeEventListener("abort", this.#abort);
+    this.#reading.signal?.removeEventListener("abort", this.#abort);
     this.drop();
   }
 
@@ -185,37 +167,32 @@ class Session implements DocumentSession {
     const child = this.#child;
     if (child === undefined) return;
     this.#child = undefined;
-    this.#places.idle.delete(this);
+    this.#processes.idle.delete(this);
     child.kill("SIGKILL");
-    this.#places.leave();
+    this.#processes.leave(this.#reading);
   }
 
-  /** @returns `false`: there is no process in time */
-  async #begin(withinMs: number): Promise<boolean> {
-    if (this.#places.isOver()) throw aborted();
-    if (this.#child !== undefined) return true;
-    if (!(await this.#places.enter(withinMs))) return false;
-    const child = this.#places.isOver() ? undefined : this.#places.start();
-    if (child === undefined) {
-      this.#places.leave();
-      if (this.#places.isOver()) throw aborted();
-      return false;
-    }
-    this.#child = child;
-    child.once("close", () => this.#child === child && this.drop());
-    return true;
-  }
-
-  /** @returns `undefined`: the process answered nothing @throws what the source throws */
-  async #ask({ source, withinMs: _, ...rest }: DocumentRequest, withinMs: number): Promise<ProcessAnswer | undefined> {
-    const child = this.#child;
-    if (child === undefined) return undefined;
-    const timer = setTimeout(() => this.drop(), withinMs);
+  /** @returns `undefined`: there is no process in time @throws ABORTED */
+  async #begin(withinMs: number): Promise<ChildProcess | undefined> {
+    const isAdmitted = await this.#processes.enter(this.#reading, withinMs);
     try {
-      const said = lineOf(child, rest.maxChars * ANSWER_FACTOR + ANSWER_BYTES);
-      const bounds: FileRequest = { ...rest, withinMs: withinMs - Math.min(GRACE_MS, withinMs * GRACE_SHARE) };
-      await feed(child, bounds, source);
-      return parsed(await said);
+      this.#processes.requireGoing(this.#reading);
+      if (isAdmitted) this.#child = this.#processes.start();
+    } finally {
+      if (isAdmitted && this.#child === undefined) this.#processes.leave(this.#reading);
+    }
+    const child = this.#child;
+    child?.once("close", () => this.#child === child && this.drop());
+    return child;
+  }
+
+  /** @throws what the source throws */
+  async #ask(child: ChildProcess, { source, withinMs: _, ...file }: DocumentRequest, leftMs: number): Promise<Told> {
+    const timer = setTimeout(() => this.drop(), leftMs);
+    try {
+      const told = hear(child, file.maxChars * ANSWER_FACTOR + ANSWER_CHARS);
+      await feed(child, file, source);
+      return await told;
     } catch (error) {
       this.drop();
       throw error;
@@ -225,25 +202,47 @@ class Session implements DocumentSession {
   }
 }
 
-/** The line that a process writes next; `""`: it has ended before. */
-function lineOf(child: ChildProcess, mostBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
+/** Text of a file, as far as a process has told it. `end` is absent if the process has ended before. */
+type Told = Omit<DocumentText, "ends"> & { readonly end?: End };
+
+/** Hears of a file until its end, or that of the process. */
+function hear(child: ChildProcess, mostChars: number): Promise<Told> {
+  const parts: { unit?: DocumentUnit; text: string }[] = [];
+  let told: Told = { kind: "pdf", meta: {}, parts };
+  const note = (message: Message): void => {
+    if (message.is === "facts") told = { ...told, ...message.facts };
+    else if (message.is === "unit") parts.push({ unit: message.unit, text: "" });
+    else if (message.is !== "text") told = { ...told, end: message };
+    else {
+      const part = parts.at(-1);
+      if (part === undefined) parts.push({ text: message.text });
+      else part.text += message.text;
+    }
+  };
+  let line: string[] = [];
+  let chars = 0;
   return new Promise((resolve) => {
-    const settle = (text: string) => {
+    const settle = () => {
       child.stdout?.off("data", take);
-      child.off("close", end);
-      resolve(text);
+      child.off("close", settle);
+      resolve(told);
     };
-    const end = () => settle("");
-    const take = (chunk: Buffer) => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > mostBytes) child.kill("SIGKILL");
-      else if (chunk.at(-1) === LINE_FEED) settle(Buffer.concat(chunks).toString("utf8"));
+    const take = (chunk: string) => {
+      chars += chunk.length;
+      line.push(chunk);
+      if (chars > mostChars) child.kill("SIGKILL");
+      if (!chunk.includes("\n")) return;
+      const lines = line.join("").split("\n");
+      line = [lines.pop() ?? ""];
+      try {
+        for (const one of lines) note(JSON.parse(one));
+      } catch {
+        child.kill("SIGKILL");
+      }
+      if (told.end !== undefined) settle();
     };
     child.stdout?.on("data", take);
-    child.once("close", end);
+    child.once("close", settle);
   });
 }
 
@@ -260,7 +259,7 @@ async function feed({ stdin }: ChildProcess, request: FileRequest, source: Docum
     left -= chunk.length;
     if (!stdin.write(chunk)) await waitForDrain(stdin);
   }
-  // The process waits for no more of a file that has become shorter.
+  // A file that has become shorter: the process would wait for the rest.
   if (left > 0) stdin.end();
 }
 
@@ -274,12 +273,4 @@ function waitForDrain(stream: Writable): Promise<void> {
     };
     stream.on("drain", settle).on("close", settle);
   });
-}
-
-function parsed(text: string): ProcessAnswer | undefined {
-  try {
-    return JSON.parse(text) as ProcessAnswer;
-  } catch {
-    return undefined;
-  }
 }

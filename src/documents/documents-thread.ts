@@ -1,7 +1,8 @@
 // Entry of the thread that reads documents, one after the other. The thread ends with its process.
 
 import { parentPort } from "node:worker_threads";
-import type { DocumentKind } from "../core/call/documents.js";
+import type { DocumentKind, PageRange } from "../core/call/documents.js";
+import { attempt } from "../core/io.js";
 import { Ended, Unreadable } from "./ending.js";
 import { Flow } from "./flow.js";
 import { readDocx } from "./kinds/docx.js";
@@ -12,58 +13,57 @@ import { readPdf } from "./kinds/pdf.js";
 import { readPptx } from "./kinds/pptx.js";
 import { readXlsx } from "./kinds/xlsx.js";
 import { KINDS, kindOfHead } from "./kinds.js";
-import type { FileRequest, ThreadMessage } from "./messages.js";
+import type { FileRequest, Message } from "./messages.js";
 import { Package } from "./package.js";
+import { missingPeer } from "./peers.js";
 
-const send = (message: ThreadMessage): void => parentPort?.postMessage(message);
+const send = (message: Message): void => parentPort?.postMessage(message);
 
 parentPort?.on("message", ({ request, data }: { readonly request: FileRequest; readonly data: Uint8Array }) => {
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  // An error that a reader does not expect is damage too.
-  endOf({ request, data: bytes }, new Flow(send, request.maxChars)).then(send, () =>
-    send({ is: "fault", fault: "damaged" }),
-  );
+  void answer(Buffer.from(data.buffer), request).then(send);
 });
 
-/** A file to read. */
-interface ThreadFile {
-  readonly request: FileRequest;
-  readonly data: Buffer;
-}
-
-async function endOf(file: ThreadFile, flow: Flow): Promise<ThreadMessage> {
+async function answer(data: Buffer, request: FileRequest): Promise<Message> {
+  const flow = new Flow(send, request.maxChars);
   try {
-    await read(file, flow);
+    await read(data, request, flow);
     flow.finish();
     return { is: "end" };
   } catch (error) {
     if (error instanceof Unreadable) return { is: "fault", fault: error.fault, peer: error.peer };
-    if (!(error instanceof Ended)) throw error;
-    if (error.why === "spent") flow.finish();
+    // An error that a reader does not expect is damage too.
+    if (!(error instanceof Ended)) return { is: "fault", fault: "damaged" };
+    if (error.why === "spent") attempt(() => flow.finish());
     return { is: "end", ends: error.why };
   }
 }
 
-type Reader = (file: Pick<ThreadFile, "data"> & Pick<FileRequest, "pages">, flow: Flow) => Promise<void>;
+type Reader = (data: Buffer, flow: Flow, pages: PageRange | undefined) => void | Promise<void>;
+
+const inPackage =
+  (read: (file: Package, flow: Flow, pages: PageRange | undefined) => Promise<void>): Reader =>
+  async (data, flow, pages) =>
+    read(await Package.open(data), flow, pages);
 
 const READERS: Readonly<Record<DocumentKind, Reader>> = {
-  // PDF.js takes no buffers of Node.
-  pdf: ({ data, pages }, flow) => readPdf(new Uint8Array(data.buffer, data.byteOffset, data.length), pages, flow),
-  docx: async ({ data }, flow) => readDocx(await Package.open(data), flow),
-  xlsx: async ({ data }, flow) => readXlsx(await Package.open(data), flow),
-  pptx: async ({ data, pages }, flow) => readPptx(await Package.open(data), pages, flow),
-  odt: async ({ data }, flow) => readOdt(await Package.open(data), flow),
-  ods: async ({ data }, flow) => readOds(await Package.open(data), flow),
-  html: ({ data }, flow) => readHtml(data, false, flow),
-  xhtml: ({ data }, flow) => readHtml(data, true, flow),
-  ipynb: async ({ data }, flow) => readNotebook(data, flow),
+  pdf: readPdf,
+  docx: inPackage(readDocx),
+  xlsx: inPackage(readXlsx),
+  pptx: inPackage(readPptx),
+  odt: inPackage(readOdt),
+  ods: inPackage(readOds),
+  html: (data, flow) => readHtml(data, flow, { isXml: false }),
+  xhtml: (data, flow) => readHtml(data, flow, { isXml: true }),
+  ipynb: readNotebook,
 };
 
-async function read({ request, data }: ThreadFile, flow: Flow): Promise<void> {
+async function read(data: Buffer, request: FileRequest, flow: Flow): Promise<void> {
+  if (kindOfHead(data) === "compound") throw new Unreadable(data.includes(ENCRYPTED) ? "encrypted" : "unsupported");
   const kind = request.kind ?? (await kindOf(data));
   flow.facts({ kind });
-  if (kindOfHead(data) === "compound") throw new Unreadable(data.includes(ENCRYPTED) ? "encrypted" : "unsupported");
-  await READERS[kind]({ data, pages: request.pages }, flow);
+  const peer = missingPeer(kind);
+  if (peer !== undefined) throw new Unreadable("missing", peer);
+  await READERS[kind](data, flow, request.pages);
 }
 
 /** Encrypted documents of Office are in files of the format before 2007, as a stream of this name. */
@@ -76,8 +76,7 @@ const MAIN_PARTS = { "word/document.xml": "docx", "xl/workbook.xml": "xlsx", "pp
 async function kindOf(data: Buffer): Promise<DocumentKind> {
   const head = kindOfHead(data);
   if (head === "pdf" || head === "html") return head;
-  if (head !== "zip")
-    throw new Unreadable(head === "compound" && data.includes(ENCRYPTED) ? "encrypted" : "unsupported");
+  if (head !== "zip") throw new Unreadable("unsupported");
   const file = await Package.open(data);
   for (const [part, kind] of Object.entries(MAIN_PARTS)) if (file.has(part)) return kind;
   const mime = file.has("mimetype") ? await file.text("mimetype") : "";

@@ -23,13 +23,3 @@ export class Unreadable extends Error {
     this.peer = peer;
   }
 }
-
-/** Loads a package that need not be installed. @throws Unreadable */
-export async function loadPeer<T>(name: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND") throw new Unreadable("missing", name);
-    throw error;
-  }
-}

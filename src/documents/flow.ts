@@ -3,7 +3,7 @@
 import type { DocumentUnit } from "../core/call/documents.js";
 import { Ended } from "./ending.js";
 import { markOf } from "./kinds.js";
-import type { Facts, ThreadMessage } from "./messages.js";
+import type { Facts, Message } from "./messages.js";
 
 /** Characters sent at once, fewer at first: what was sent is kept if time or memory end. */
 const BATCH_CHARS = 65_536;
@@ -12,7 +12,7 @@ const BATCH_CHARS = 65_536;
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 export class Flow {
-  readonly #send: (message: ThreadMessage) => void;
+  readonly #send: (message: Message) => void;
   /** Characters that are still wanted. */
   #left: number;
   #line = "";
@@ -24,7 +24,7 @@ export class Flow {
   #isFresh = true;
   #isBlank = false;
 
-  constructor(send: (message: ThreadMessage) => void, maxChars: number) {
+  constructor(send: (message: Message) => void, maxChars: number) {
     this.#send = send;
     this.#left = maxChars;
   }

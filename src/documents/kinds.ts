@@ -83,9 +83,6 @@ export function kindOfHead(head: Buffer): HeadKind | undefined {
     : undefined;
 }
 
-/** Whether the first bytes of a file are those of what may be a document, or is told to be none that can be read. */
-export const isDocumentHead = (head: Buffer): boolean => kindOfHead(head) !== undefined;
-
 /** Whether the first bytes of a zip name parts that documents have. */
 const isPackageHead = (head: Buffer): boolean =>
   kindOfHead(head) === "zip" &&

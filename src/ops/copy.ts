@@ -1,8 +1,8 @@
 import { isADirectory } from "../core/errors/texts.js";
 import type { Operation } from "../core/ports/operation.js";
-import type { LeftOut, TreeSource } from "../core/ports/tree-source.js";
+import type { TreeSource } from "../core/ports/tree-source.js";
 import type { CopyInput, CopyOutput } from "../schema/types.js";
-import { copyTree } from "./copying/copy-tree.js";
+import { copyTree, hiddenOf } from "./copying/copy-tree.js";
 import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf } from "./copying/two-places.js";
 import { refuseTwinFolders } from "./searching/alike.js";
 
@@ -68,8 +68,3 @@ const topOf = (source: TreeSource): TreeSource => ({
   isUnchanged: () => source.isUnchanged(),
   close: () => source.close(),
 });
-
-function hiddenOf(left: LeftOut): { hidden?: Partial<LeftOut> } {
-  const counted = Object.entries(left).filter(([, count]) => count > 0);
-  return counted.length === 0 ? {} : { hidden: Object.fromEntries(counted) };
-}

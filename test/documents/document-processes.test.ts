@@ -130,31 +130,33 @@ describe("the text of a PDF", () => {
 });
 
 describe("the processes", () => {
-  test("are to end by themselves before their time is over, and are killed then", async () => {
-    const bounds = join(folder, "bounds");
-    const program = programOf(
-      "stuck.mjs",
-      `import { renameSync, writeFileSync } from "node:fs";
-      process.stdin.once("data", (line) => {
-        writeFileSync(${JSON.stringify(`${bounds}.new`)}, line);
-        renameSync(${JSON.stringify(`${bounds}.new`)}, ${JSON.stringify(bounds)});
-      });
-      setInterval(() => {}, 60_000);`,
-    );
-    const timers: { run: () => void; ms: number }[] = [];
-    const hold = (run: () => void, ms = 0) => void timers.push({ run, ms });
-    const held = jest.spyOn(globalThis, "setTimeout").mockImplementation(hold as never);
-    try {
-      const answer = readerOf(program).read(requestOf(Buffer.alloc(0), { withinMs: 2_000 }));
-      while (!existsSync(bounds)) await new Promise((resolve) => setImmediate(resolve));
-      expect(timers).toHaveLength(1);
-      const [kill] = timers;
-      kill?.run();
-      expect(await answer).toEqual(SPENT);
-      expect(kill?.ms).toBeLessThanOrEqual(2_000);
-      expect(JSON.parse(readFileSync(bounds, "utf8")).withinMs).toBe((kill?.ms ?? 0) * 0.75);
-    } finally {
-      held.mockRestore();
+  test("are killed when their time is over, and the text that they have told is kept", async () => {
+    for (const [told, expected] of [
+      ["", SPENT],
+      ['{ "is": "text", "text": "before" }', { parts: [{ text: "before" }], ends: "spent" }],
+    ] as const) {
+      const mark = join(folder, `told${told.length}`);
+      const program = programOf(
+        `stuck${told.length}.mjs`,
+        `import { writeFileSync } from "node:fs";
+        process.stdin.once("data", () => {
+          process.stdout.write(${JSON.stringify(told === "" ? "" : `${told}\n`)}, () => writeFileSync(${JSON.stringify(mark)}, ""));
+        });
+        setInterval(() => {}, 60_000);`,
+      );
+      const timers: { run: () => void; ms: number }[] = [];
+      const hold = (run: () => void, ms = 0) => void timers.push({ run, ms });
+      const held = jest.spyOn(globalThis, "setTimeout").mockImplementation(hold as never);
+      try {
+        const answer = readerOf(program).read(requestOf(Buffer.alloc(0), { withinMs: 2_000 }));
+        while (!existsSync(mark)) await new Promise((resolve) => setImmediate(resolve));
+        expect(timers).toHaveLength(1);
+        expect(timers[0]?.ms).toBeLessThanOrEqual(2_000);
+        timers[0]?.run();
+        expect(await answer).toMatchObject(expected);
+      } finally {
+        held.mockRestore();
+      }
     }
   });
 
@@ -172,20 +174,20 @@ describe("the processes", () => {
     expect(pagesOf(await waiting)).toEqual({ count: 1, pages: ["third"] });
   });
 
-  test("are given to callers by turns", async () => {
+  test("are given to callers by turns, and last to who has the other one as well", async () => {
     const reader = readerOf();
     const cancels = [new AbortController(), new AbortController()];
     const endless = cancels.map(({ signal }) => requestOf(doublingPdf(60), { signal, caller: "a" }));
     const running = endless.map((request) => expect(reader.read(request)).rejects.toMatchObject({ code: "ABORTED" }));
     const served: string[] = [];
-    const waiting = ["a", "a", "a", "b"].map((caller) =>
+    const waiting = ["a", "a", "b", "b", "c"].map((caller) =>
       reader
         .read(requestOf(pdfWith(caller), { caller }))
         .then((found) => served.push(...("parts" in found ? found.parts.map(({ text }) => text) : []))),
     );
     cancels[0]?.abort();
     await Promise.all(waiting);
-    expect(served).toEqual(["a", "b", "a", "a"]);
+    expect(served).toEqual(["b", "c", "b", "a", "a"]);
     cancels[1]?.abort();
     await Promise.all(running);
   });
@@ -239,7 +241,7 @@ describe("the processes", () => {
       `const names = Object.keys(process.env).filter((name) => /^(PATH|HOME|NODE_OPTIONS)$/.test(name)).join();
       let compiles = true;
       try { new Function("return 1"); } catch { compiles = false; }
-      process.stdin.once("data", () => process.stdout.write(JSON.stringify({ fault: names, peer: compiles }) + "\\n"));`,
+      process.stdin.once("data", () => process.stdout.write(JSON.stringify({ is: "fault", fault: names, peer: compiles }) + "\\n"));`,
     );
     expect(process.env["PATH"]).toBeDefined();
     expect(await readerOf(told).read(requestOf(pdfWith("x")))).toEqual({ fault: "", peer: false });
@@ -248,6 +250,7 @@ describe("the processes", () => {
   test.each([
     ["ends at once", "process.exit(1);"],
     ["answers no JSON", 'process.stdout.write("{");'],
+    ["answers no message", 'process.stdout.write("null\\n"); setInterval(() => {}, 1_000);'],
     ["answers without an end", 'const more = () => process.stdout.write("x".repeat(1_000_000), more); more();'],
   ])("make no failure of a program that %s", async (_, code) => {
     // Longer than the test may last: nothing here ends by its time.
@@ -263,16 +266,20 @@ describe("the processes", () => {
     await expect(readerOf().read(request)).rejects.toThrow("the disk is gone");
   });
 
-  test("are not started again where the package is not installed", async () => {
+  test("tell of a file that becomes shorter while it is read that it is damaged", async () => {
+    const whole = pdfWith("x");
+    expect(await readerOf().read(requestOf(whole, { size: whole.length + 1 }))).toEqual({ fault: "damaged" });
+  });
+
+  test("tell that a package is not installed", async () => {
     const alone = join(folder, "alone");
     mkdirSync(alone);
     writeFileSync(join(alone, "package.json"), '{ "type": "module" }');
     cpSync(packageFile("dist/documents"), join(alone, "dist", "documents"), { recursive: true });
     cpSync(packageFile("dist/bundle"), join(alone, "dist", "bundle"), { recursive: true });
     const reader = readerOf(pathToFileURL(join(alone, "dist", "documents", "documents-process.js")));
-    const [first, second] = [requestOf(pdfWith("x")), requestOf(pdfWith("x"))];
-    expect(await reader.read(first)).toEqual({ fault: "missing", peer: "unpdf" });
-    expect(await reader.read(second)).toEqual({ fault: "missing", peer: "unpdf" });
-    expect([first.isBegun(), second.isBegun()]).toEqual([true, false]);
+    for (const kind of ["pdf", undefined] as const) {
+      expect(await reader.read(requestOf(pdfWith("x"), { kind }))).toEqual({ fault: "missing", peer: "unpdf" });
+    }
   });
 });

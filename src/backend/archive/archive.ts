@@ -1,6 +1,6 @@
 // The backend of what lies in an archive: a file of another backend, opened anew for each call. Nothing in it can be changed.
 
-import type { ArchiveEntry, ArchiveNode } from "../../core/call/archive.js";
+import type { ArchiveNode } from "../../core/call/archive.js";
 import type { RelPath } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { isADirectory, notADirectory, notAFile, notFound, type Place } from "../../core/errors/texts.js";
@@ -21,7 +21,6 @@ import { isReachableName, isReservedName } from "../../path/grammar.js";
 import { sortByName, startAfter } from "../../path/order.js";
 import { type TreeEntry, walkBelow } from "../tree-walk.js";
 import type { ArchiveDirectory } from "./directory.js";
-import { toArchiveError } from "./fault.js";
 import type { KeptDirectories } from "./kept.js";
 import type { ArchiveReader } from "./reader.js";
 
@@ -56,21 +55,19 @@ const READ_ONLY = { readOnly: true } as const;
 
 export class ArchiveBackend implements Backend {
   readonly #archive: ArchiveFile;
-  readonly write: () => never;
-  readonly append: () => never;
-  readonly mkdir: () => never;
-  readonly remove: () => never;
-  readonly touch: () => never;
-  readonly move: () => never;
-  readonly source: () => never;
-  readonly place: () => never;
-  readonly changeAll: () => never;
+  readonly #refuse = (): never => this.#archive.refuse();
+  readonly write = this.#refuse;
+  readonly append = this.#refuse;
+  readonly mkdir = this.#refuse;
+  readonly remove = this.#refuse;
+  readonly touch = this.#refuse;
+  readonly move = this.#refuse;
+  readonly source = this.#refuse;
+  readonly place = this.#refuse;
+  readonly changeAll = this.#refuse;
 
   constructor(archive: ArchiveFile) {
     this.#archive = archive;
-    const refuse = () => archive.refuse();
-    this.write = this.append = this.mkdir = this.remove = this.touch = refuse;
-    this.move = this.source = this.place = this.changeAll = refuse;
   }
 
   list(path: RelPath, page: ListedPart, access: Access): Promise<Listing> {
@@ -103,10 +100,8 @@ export class ArchiveBackend implements Backend {
       if (inside.length === 0) for (let count = 0; count < directory.leftOut; count++) options.unreadable?.();
       const entries = (below: readonly string[]) =>
         [...(directory.find(below)?.children?.values() ?? [])].map((node) => entryOf(node, opened));
-      const readFile = async (below: readonly string[], offset: number, length: number) => {
-        const entry = fileAt(opened, below, access);
-        return { bytes: await this.#readRange(opened, entry, { offset, length }, access), size: entry.size };
-      };
+      const readFile = (below: readonly string[], offset: number, length: number) =>
+        readRange(contentAt(opened, below, access), () => ({ offset, length }));
       await walkBelow({ entries, readFile }, inside, { ...options, access });
     });
   }
@@ -126,28 +121,19 @@ export class ArchiveBackend implements Backend {
     }
   }
 
-  read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Promise<ReadBytes> {
-    return this.#look(access, async (opened) => {
-      const inside = this.#inside(path);
-      const entry = fileAt(opened, inside, access);
-      const bytes = await this.#readRange(opened, entry, plan(entry.size), access);
-      return { bytes, size: entry.size, ...stampPart(nodeAt(opened, inside, access), opened) };
-    });
+  async read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Promise<ReadBytes> {
+    return readRange(await this.open(path, access), plan);
   }
 
   async open(path: RelPath, access: Access): Promise<OpenFile> {
-    const { place } = access;
     const opened = await this.#open(access);
     try {
-      const inside = this.#inside(path);
-      const { size, modified, ...entry } = fileAt(opened, inside, access);
-      const content = opened.reader.content({ size, modified, ...entry });
-      const read = (offset: number, length: number) => mapped(place, () => content.read(offset, length));
+      const content = contentAt(opened, this.#inside(path), access);
       const close = () => {
         content.close();
         closeAll(opened);
       };
-      return { size, modified, read, close, ...stampPart(nodeAt(opened, inside, access), opened) };
+      return { ...content, close };
     } catch (error) {
       closeAll(opened);
       throw error;
@@ -177,12 +163,12 @@ export class ArchiveBackend implements Backend {
       // A call that has already been answered would never close it.
       scope.checkpoint();
       Reader ??= (await import("./reader.js")).ArchiveReader;
-      const reader = new Reader(kind, file, scope);
+      const reader = new Reader(file, { kind, place, scope });
       const known = file.stamp === undefined ? undefined : `${key}/${kind}/${file.stamp}`;
       const find = () => (known === undefined ? undefined : kept.get(known));
       const read = async () => {
         // Another call may have read it before this one had its turn.
-        const directory = find() ?? (await mapped(place, () => reader.directory()));
+        const directory = find() ?? (await reader.directory());
         if (known !== undefined) kept.put(known, directory);
         return directory;
       };
@@ -192,28 +178,11 @@ export class ArchiveBackend implements Backend {
       throw error;
     }
   }
-
-  async #readRange(opened: Opened, entry: ArchiveEntry, range: ReadRange, { place }: Access): Promise<Buffer> {
-    const content = opened.reader.content(entry);
-    try {
-      return await mapped(place, () => content.read(range.offset, range.length));
-    } finally {
-      content.close();
-    }
-  }
 }
 
 function closeAll({ reader, file }: Opened): void {
   reader.close();
   file.close();
-}
-
-async function mapped<T>(place: Place, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw toArchiveError(error, place);
-  }
 }
 
 function nodeAt({ directory }: Opened, inside: readonly string[], { place }: Access): ArchiveNode {
@@ -222,11 +191,22 @@ function nodeAt({ directory }: Opened, inside: readonly string[], { place }: Acc
   return node;
 }
 
-function fileAt(opened: Opened, inside: readonly string[], access: Access): ArchiveEntry {
-  const { entry, children } = nodeAt(opened, inside, access);
-  if (children !== undefined) throw isADirectory(access.place);
-  if (entry?.type !== "file") throw notAFile(access.place);
-  return entry;
+/** @throws NOT_FOUND, IS_A_DIRECTORY, NOT_A_FILE */
+function contentAt(opened: Opened, inside: readonly string[], access: Access): OpenFile {
+  const node = nodeAt(opened, inside, access);
+  if (node.children !== undefined) throw isADirectory(access.place);
+  if (node.entry?.type !== "file") throw notAFile(access.place);
+  return { ...opened.reader.open(node.entry), ...stampPart(node, opened) };
+}
+
+async function readRange(file: OpenFile, plan: (size: number) => ReadRange): Promise<ReadBytes> {
+  try {
+    const { size, stamp } = file;
+    const { offset, length } = plan(size);
+    return { bytes: await file.read(offset, length), size, ...(stamp === undefined ? {} : { stamp }) };
+  } finally {
+    file.close();
+  }
 }
 
 /** Folders that the archive does not list have its own time. */

@@ -1,6 +1,6 @@
 // Faults of archives, and the errors that callers get for them.
 
-import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { adapterError } from "../../core/errors/errors.js";
 import { at, type Place, pathText } from "../../core/errors/texts.js";
 
 type Reason = "damaged" | "encrypted" | "unsupported" | "too large";
@@ -32,14 +32,16 @@ export const tooLarge = (what: string): ArchiveFault =>
 export const unpackedTooOften = (): ArchiveFault =>
   new ArchiveFault("too large", "its files lie too far from those beside them. Ask for it as a zip");
 
-/** Error of a caller for a fault. @returns any other error as it is */
-export function toArchiveError(error: unknown, place: Place): unknown {
-  if (!(error instanceof ArchiveFault)) return error;
-  const { reason, message } = error;
-  const told = `Cannot read "${pathText(place.path)}": ${message}`;
-  if (reason === "too large") return adapterError("TOO_LARGE", told, at(place));
-  return badFormat(told, place, reason);
+/** Result of a read at a place. @throws BAD_FORMAT, TOO_LARGE for a fault */
+export async function withPlace<T>(place: Place, read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof ArchiveFault)) throw error;
+    const { reason, message } = error;
+    const told = `Cannot read "${pathText(place.path)}": ${message}`;
+    throw reason === "too large"
+      ? adapterError("TOO_LARGE", told, at(place))
+      : adapterError("BAD_FORMAT", told, { ...at(place), reason });
+  }
 }
-
-const badFormat = (told: string, place: Place, reason: Reason): FileAdapterError =>
-  adapterError("BAD_FORMAT", told, { ...at(place), reason });

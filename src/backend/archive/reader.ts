@@ -2,9 +2,11 @@
 
 import type { ArchiveEntry } from "../../core/call/archive.js";
 import type { CallScope } from "../../core/call/scope.js";
+import type { Place } from "../../core/errors/texts.js";
+import type { OpenFile } from "../../core/ports/open-file.js";
 import type { ArchiveKind } from "../../path/archive-path.js";
 import type { ArchiveDirectory } from "./directory.js";
-import { unpackedTooOften } from "./fault.js";
+import { unpackedTooOften, withPlace } from "./fault.js";
 import { type Bytes, Sequence } from "./sequence.js";
 import { gunzip, readTar, tarContent } from "./tar.js";
 import { readZip, zipContent } from "./zip.js";
@@ -12,36 +14,47 @@ import { readZip, zipContent } from "./zip.js";
 /** Unpacked bytes of a tar that are held: contents within reach need not be unpacked anew. */
 const HELD_TAR_BYTES = 33_554_432;
 
+interface About {
+  readonly kind: ArchiveKind;
+  /** Named in errors. */
+  readonly place: Place;
+  readonly scope: CallScope;
+  /** How often a packed tar may be unpacked from its start. Absent: as often as it takes. */
+  readonly passes?: number;
+}
+
 /** An archive in an open file, which the owner of the reader closes. */
 export class ArchiveReader {
-  readonly #kind: ArchiveKind;
   readonly #file: Bytes;
-  readonly #scope: CallScope;
-  /** How often a packed tar may be unpacked from its start. */
+  readonly #about: About;
   #passes: number;
   #unpacked: Sequence | undefined;
 
-  constructor(kind: ArchiveKind, file: Bytes, scope: CallScope, passes = Number.POSITIVE_INFINITY) {
-    this.#kind = kind;
+  constructor(file: Bytes, about: About) {
     this.#file = file;
-    this.#scope = scope;
-    this.#passes = passes;
+    this.#about = about;
+    this.#passes = about.passes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** @throws ArchiveFault */
+  /** @throws BAD_FORMAT, TOO_LARGE */
   directory(): Promise<ArchiveDirectory> {
-    return this.#kind === "zip" ? readZip(this.#file, this.#scope) : readTar(this.#tar(), this.#scope);
+    const { kind, place, scope } = this.#about;
+    return withPlace(place, kind === "zip" ? readZip(this.#file, scope) : readTar(this.#tar(), scope));
   }
 
-  /** The content of a file, which the caller closes. @throws ArchiveFault, when it is read too */
-  content(entry: ArchiveEntry): Sequence {
-    const { size, packed } = entry;
-    const isZip = this.#kind === "zip";
-    return new Sequence({
-      ...{ size, crc32: packed.crc32, scope: this.#scope },
-      from: (offset) => (isZip ? zipContent(this.#file, entry, offset) : tarContent(this.#tar(), entry, offset)),
+  /** The content of a file. @throws BAD_FORMAT, TOO_LARGE when it is read */
+  open(entry: ArchiveEntry): OpenFile {
+    const { size, modified, packed } = entry;
+    const { kind, place, scope } = this.#about;
+    const content = new Sequence({
+      ...{ size, crc32: packed.crc32, scope },
+      from: (offset) =>
+        kind === "zip" ? zipContent(this.#file, entry, offset) : tarContent(this.#tar(), entry, offset),
       beginsAnywhere: packed.method === "store",
     });
+    const inside = { ...place, path: `${place.path}!/${entry.path}` };
+    const read = (offset: number, length: number) => withPlace(inside, content.read(offset, length));
+    return { size, modified, read, close: () => content.close() };
   }
 
   close(): void {
@@ -49,9 +62,10 @@ export class ArchiveReader {
   }
 
   #tar(): Bytes {
-    if (this.#kind !== "tgz") return this.#file;
+    const { kind, scope } = this.#about;
+    if (kind !== "tgz") return this.#file;
     this.#unpacked ??= new Sequence({
-      ...{ size: Number.POSITIVE_INFINITY, beginsAnywhere: false, held: HELD_TAR_BYTES, scope: this.#scope },
+      ...{ size: Number.POSITIVE_INFINITY, beginsAnywhere: false, held: HELD_TAR_BYTES, scope },
       from: () => {
         if (--this.#passes < 0) throw unpackedTooOften();
         return gunzip(this.#file);

@@ -1,5 +1,6 @@
 // Random access to bytes that can only be made one after another, such as unpacked ones.
 
+import { pipeline, Readable, type Transform } from "node:stream";
 import { crc32 } from "node:zlib";
 import type { CallScope } from "../../core/call/scope.js";
 import { type Awaitable, after } from "../../core/io.js";
@@ -50,6 +51,22 @@ export class PieceReader implements Bytes {
 export async function* piecesOf(file: Bytes, start: number, end: number): AsyncGenerator<Buffer> {
   if (end > file.size) throw damaged("it is cut off");
   for (let at = start; at < end; at += PIECE_BYTES) yield await readExactly(file, at, Math.min(PIECE_BYTES, end - at));
+}
+
+/** Unpacks in the thread pool, chunk by chunk as they are taken. @param told of what cannot be unpacked @throws ArchiveFault */
+export async function* unpack(
+  packed: AsyncIterable<Buffer>,
+  unpacker: Transform,
+  told: string,
+): AsyncGenerator<Buffer> {
+  pipeline(Readable.from(packed), unpacker, () => {});
+  try {
+    for await (const chunk of unpacker) yield chunk as Buffer;
+  } catch (error) {
+    throw String(Object(error).code).startsWith("Z_") ? damaged(told) : error;
+  } finally {
+    unpacker.destroy();
+  }
 }
 
 interface SequenceOptions {

@@ -1,6 +1,5 @@
 // Tar archives, packed by gzip or not: their directory, read by modern-tar, and the contents of entries.
 
-import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { createTarDecoder, type ParsedTarEntry } from "modern-tar";
 import type { ArchiveEntry } from "../../core/call/archive.js";
@@ -8,7 +7,7 @@ import type { CallScope } from "../../core/call/scope.js";
 import type { EntryType } from "../../core/ports/walk.js";
 import { ArchiveDirectory, MAX_DIRECTORY_BYTES } from "./directory.js";
 import { damaged, tooLarge, unsupported } from "./fault.js";
-import { type Bytes, PieceReader, piecesOf, readExactly } from "./sequence.js";
+import { type Bytes, PieceReader, piecesOf, readExactly, unpack } from "./sequence.js";
 
 /** Most bytes of a tar, unpacked, and the time that reading its directory may take. */
 const MAX_TAR_BYTES = 268_435_456;
@@ -160,20 +159,13 @@ export async function* tarContent(unpacked: Bytes, entry: ArchiveEntry, from: nu
   yield* piecesOf(unpacked, offset + from, offset + entry.size);
 }
 
-/** All that a file holds, unpacked in the thread pool as it is taken. @throws ArchiveFault */
+/** All that a file holds. @throws ArchiveFault */
 export async function* gunzip(file: Bytes): AsyncGenerator<Buffer> {
-  const unpacker = createGunzip({ chunkSize: CHUNK_BYTES });
-  pipeline(Readable.from(piecesOf(file, 0, file.size)), unpacker, () => {});
   let left = MAX_TAR_BYTES;
-  try {
-    for await (const chunk of unpacker) {
-      left -= chunk.length;
-      if (left < 0) throw tooLarge(`${MAX_TAR_BYTES} bytes, unpacked`);
-      yield chunk as Buffer;
-    }
-  } catch (error) {
-    throw String(Object(error).code).startsWith("Z_") ? damaged("it cannot be unpacked") : error;
-  } finally {
-    unpacker.destroy();
+  const unpacker = createGunzip({ chunkSize: CHUNK_BYTES });
+  for await (const chunk of unpack(piecesOf(file, 0, file.size), unpacker, "it cannot be unpacked")) {
+    left -= chunk.length;
+    if (left < 0) throw tooLarge(`${MAX_TAR_BYTES} bytes, unpacked`);
+    yield chunk;
   }
 }

@@ -1,7 +1,6 @@
 // Zip archives: their directory, read by yauzl, and the contents of entries.
 
 import { isUtf8 } from "node:buffer";
-import { pipeline, Readable } from "node:stream";
 import { createInflateRaw, inflateRawSync } from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
 import type { ArchiveEntry, Packed } from "../../core/call/archive.js";
@@ -10,7 +9,7 @@ import { isPending } from "../../core/io.js";
 import type { EntryType } from "../../core/ports/walk.js";
 import { ArchiveDirectory, MAX_DIRECTORY_BYTES, MAX_ENTRIES } from "./directory.js";
 import { ArchiveFault, damaged, encrypted, tooLarge, unsupported } from "./fault.js";
-import { type Bytes, PieceReader, piecesOf, readExactly } from "./sequence.js";
+import { type Bytes, PieceReader, piecesOf, readExactly, unpack } from "./sequence.js";
 
 /** Entries between two looks at the clock. */
 const STEPS_BETWEEN = 64;
@@ -28,6 +27,7 @@ const CHUNK_BYTES = 65_536;
 /** Kinds of entries in the upper bits of a Unix mode. */
 const UNIX_TYPES: Readonly<Record<number, EntryType>> = { 0: "file", 4: "directory", 8: "file", 10: "symlink" };
 const MADE_ON_UNIX = 3;
+const CANNOT_UNPACK = "the content of an entry cannot be unpacked";
 
 /** The file as yauzl reads it. */
 class DirectoryReader extends RandomAccessReader {
@@ -133,7 +133,8 @@ export async function* zipContent(file: Bytes, entry: ArchiveEntry, from: number
   }
   if (compressedSize === 0) return;
   if (Math.max(size, compressedSize) > AT_ONCE_BYTES) {
-    yield* inflate(piecesOf(file, start, start + compressedSize));
+    const inflater = createInflateRaw({ chunkSize: CHUNK_BYTES });
+    yield* unpack(piecesOf(file, start, start + compressedSize), inflater, CANNOT_UNPACK);
     return;
   }
   const isWhole = head + compressedSize <= first.length;
@@ -146,21 +147,6 @@ function inflateNow(bytes: Buffer, size: number): Buffer {
   try {
     return inflateRawSync(bytes, { maxOutputLength: size + 1, chunkSize: Math.max(LEAST_CHUNK_BYTES, size + 1) });
   } catch {
-    throw damaged("the content of an entry cannot be unpacked");
+    throw damaged(CANNOT_UNPACK);
   }
 }
-
-/** In the thread pool, chunk by chunk as they are taken. */
-async function* inflate(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const inflater = createInflateRaw({ chunkSize: CHUNK_BYTES });
-  pipeline(Readable.from(packed), inflater, () => {});
-  try {
-    for await (const chunk of inflater) yield chunk as Buffer;
-  } catch (error) {
-    throw isZlibFault(error) ? damaged("the content of an entry cannot be unpacked") : error;
-  } finally {
-    inflater.destroy();
-  }
-}
-
-const isZlibFault = (error: unknown): boolean => String(Object(error).code).startsWith("Z_");

@@ -1,7 +1,6 @@
 // Web pages: their text as it is laid out in lines, without scripts, styles and templates.
 
 import type { DocumentMeta } from "../../core/call/documents.js";
-import { loadPeer } from "../ending.js";
 import type { Flow } from "../flow.js";
 import { tidyMeta } from "./properties.js";
 
@@ -18,8 +17,8 @@ const HEAD_BYTES = 1024;
 /** Characters parsed between two looks at how much text there is. */
 const PIECE_CHARS = 65_536;
 
-export async function readHtml(data: Uint8Array, isXml: boolean, flow: Flow): Promise<void> {
-  const { Parser } = await loadPeer("htmlparser2", () => import("htmlparser2"));
+export async function readHtml(data: Buffer, flow: Flow, { isXml }: { readonly isXml: boolean }): Promise<void> {
+  const { Parser } = await import("htmlparser2");
   const page = new Page(flow);
   const parser = new Parser(page, { recognizeSelfClosing: isXml, recognizeCDATA: isXml });
   const text = decoded(data);
@@ -27,8 +26,8 @@ export async function readHtml(data: Uint8Array, isXml: boolean, flow: Flow): Pr
   parser.end();
 }
 
-function decoded(data: Uint8Array): string {
-  const head = Buffer.from(data.subarray(0, HEAD_BYTES)).toString("latin1");
+function decoded(data: Buffer): string {
+  const head = data.toString("latin1", 0, HEAD_BYTES);
   if (/^\xff\xfe|^\xfe\xff/.test(head))
     return new TextDecoder(head.startsWith("\xff") ? "utf-16le" : "utf-16be").decode(data);
   const named = /<meta[^>]*charset\s*=\s*["']?([\w-]+)|^<\?xml[^>]*encoding\s*=\s*["']([\w-]+)/i.exec(head);

@@ -5,7 +5,7 @@ import { Unreadable } from "../ending.js";
 import type { Flow } from "../flow.js";
 import type { Package } from "../package.js";
 import { type Attributes, attribute, type XmlHandler } from "../xml.js";
-import { sheetName, sheetNames, tidyMeta } from "./properties.js";
+import { readMeta, sheetName, sheetNames } from "./properties.js";
 
 /** Deleted text, remarks, and what is only for drawing. */
 const SKIPPED: ReadonlySet<string> = new Set(["tracked-changes", "annotation", "forms", "ruby-text", "desc", "title"]);
@@ -41,27 +41,7 @@ async function begin(file: Package, flow: Flow): Promise<DocumentMeta> {
       if (name === "encryption-data") throw new Unreadable("encrypted");
     },
   });
-  const found: DocumentMeta = {};
-  const fields = {
-    title: "title",
-    "initial-creator": "author",
-    creator: "author",
-    "creation-date": "created",
-  } as const;
-  let field: "title" | "author" | "created" | undefined;
-  await file.readIfThere("meta.xml", {
-    open: (name) => {
-      field = Object.hasOwn(fields, name) ? fields[name as keyof typeof fields] : undefined;
-      if (field !== undefined && found[field] !== undefined) field = undefined;
-    },
-    text: (text) => {
-      if (field !== undefined) found[field] = `${found[field] ?? ""}${text}`;
-    },
-    close: () => {
-      field = undefined;
-    },
-  });
-  const meta = tidyMeta(found);
+  const meta = await readMeta(file, "meta.xml");
   flow.facts({ meta });
   return meta;
 }

@@ -1,7 +1,7 @@
 // PDF: page by page, by what PDF.js makes of them.
 
 import type { DocumentMeta, PageRange } from "../../core/call/documents.js";
-import { Ended, loadPeer, Unreadable } from "../ending.js";
+import { Ended, Unreadable } from "../ending.js";
 import type { Flow } from "../flow.js";
 import { clamped } from "./pages.js";
 import { tidyMeta } from "./properties.js";
@@ -26,9 +26,10 @@ const OPTIONS = {
 };
 
 /** @throws Unreadable, Ended */
-export async function readPdf(data: Uint8Array, pages: PageRange | undefined, flow: Flow): Promise<void> {
-  const { getDocumentProxy } = await loadPeer("unpdf", () => import("unpdf"));
-  const document = await getDocumentProxy(data, OPTIONS).catch((error: Error) => {
+export async function readPdf(data: Buffer, flow: Flow, pages: PageRange | undefined): Promise<void> {
+  const { getDocumentProxy } = await import("unpdf");
+  // PDF.js takes no buffers of Node.
+  const document = await getDocumentProxy(new Uint8Array(data.buffer), OPTIONS).catch((error: Error) => {
     throw new Unreadable(error.name === "PasswordException" ? "encrypted" : "damaged");
   });
   const meta = await metaOf(document);

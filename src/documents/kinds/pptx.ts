@@ -7,7 +7,7 @@ import { attribute, prefixed, type XmlHandler } from "../xml.js";
 import { clamped } from "./pages.js";
 import { readProperties } from "./properties.js";
 
-export async function readPptx(file: Package, pages: PageRange | undefined, flow: Flow): Promise<void> {
+export async function readPptx(file: Package, flow: Flow, pages: PageRange | undefined): Promise<void> {
   const { part, meta } = await readProperties(file, "ppt/presentation.xml");
   const ids: string[] = [];
   await file.read(part, {

@@ -1,23 +1,25 @@
-// Properties of the documents of Office.
+// Properties that documents tell of themselves.
 
 import type { DocumentMeta } from "../../core/call/documents.js";
 import { type Package, relationOf } from "../package.js";
 
-/** Fields by the names of elements. */
+/** Fields by the names of elements, in the documents of Office and in OpenDocument. */
 const FIELDS: ReadonlyMap<string, "title" | "author" | "created"> = new Map([
   ["title", "title"],
   ["creator", "author"],
+  ["initial-creator", "author"],
   ["created", "created"],
+  ["creation-date", "created"],
 ]);
 
-/** Opens the main part of a document. @returns its name, and what the document says of itself */
-export async function readProperties(file: Package, main: string): Promise<{ part: string; meta: DocumentMeta }> {
-  const relations = await file.relations("");
+/** The properties that a part names; of equal fields the first counts. */
+export async function readMeta(file: Package, part: string | undefined): Promise<DocumentMeta> {
   const meta: DocumentMeta = {};
   let field: "title" | "author" | "created" | undefined;
-  await file.readIfThere(relationOf(relations, "core-properties"), {
+  await file.readIfThere(part, {
     open: (name) => {
       field = FIELDS.get(name);
+      if (field !== undefined && meta[field] !== undefined) field = undefined;
     },
     text: (text) => {
       if (field !== undefined) meta[field] = `${meta[field] ?? ""}${text}`;
@@ -26,7 +28,14 @@ export async function readProperties(file: Package, main: string): Promise<{ par
       field = undefined;
     },
   });
-  return { part: relationOf(relations, "officeDocument") ?? main, meta: tidyMeta(meta) };
+  return tidyMeta(meta);
+}
+
+/** Opens the main part of a document of Office. @returns its name, and what the document says of itself */
+export async function readProperties(file: Package, main: string): Promise<{ part: string; meta: DocumentMeta }> {
+  const relations = await file.relations("");
+  const meta = await readMeta(file, relationOf(relations, "core-properties"));
+  return { part: relationOf(relations, "officeDocument") ?? main, meta };
 }
 
 const MAX_CHARS = 500;

@@ -5,6 +5,7 @@ import { alreadyExists, existsNotDirectory } from "../../core/errors/texts.js";
 import type { At, GroupChange } from "../../core/ports/backend.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { Operation, PathCall } from "../../core/ports/operation.js";
+import { piecesOf } from "../content/pieces.js";
 import { placeTree } from "../copying/copy-tree.js";
 import { refuseTwinFolders } from "../searching/alike.js";
 import { type ExtractPlan, type Hidden, type PlannedEntry, planOf } from "./plan.js";
@@ -13,7 +14,6 @@ import { type ArchiveInput, checkOneArchive, sourceOf } from "./source.js";
 const MAX_LISTED = 5_000;
 /** Models pay for each. */
 const MAX_LISTED_MODEL = 50;
-const PIECE_BYTES = 262_144;
 /** A change takes some 8 KB of memory until its group is made: of groups with more changes there is one at a time. */
 const MANY = 5_000;
 const LARGE = "archive:extract";
@@ -108,7 +108,7 @@ function writeOf(
   return {
     kind: "write",
     at,
-    body: { load: () => piecesOf(archive.open(entry)), length: entry.size },
+    body: { load: () => contentOf(archive.open(entry)), length: entry.size },
     options: {
       parents: true,
       modified: entry.modified,
@@ -119,15 +119,9 @@ function writeOf(
   };
 }
 
-async function* piecesOf(file: OpenFile): AsyncGenerator<Buffer> {
+async function* contentOf(file: OpenFile): AsyncGenerator<Buffer> {
   try {
-    // The read at the end finds what is wrong with a content of no bytes too.
-    for (let at = 0; ; ) {
-      const bytes = await file.read(at, PIECE_BYTES);
-      if (bytes.length === 0) return;
-      at += bytes.length;
-      yield bytes;
-    }
+    yield* piecesOf(file);
   } finally {
     file.close();
   }

@@ -3,6 +3,7 @@
 import type { ArchiveEntry } from "../../core/call/archive.js";
 import { LOOKS, type Operation } from "../../core/ports/operation.js";
 import { countWithin } from "../content/clamp.js";
+import { hiddenOf } from "../copying/copy-tree.js";
 import { type ArchiveInput, type ArchiveSource, checkOneArchive, sourceOf } from "./source.js";
 
 const MAX_LISTED = 5_000;
@@ -43,7 +44,6 @@ export const listArchive: Operation<ArchiveInput, ArchiveListOutput> = {
         if (index % BETWEEN_PAUSES === 0) await call.scope.pause();
         if (!isDenied(entry, source)) all.push(entry);
       }
-      const policy = entries.length - all.length;
       const found = all.slice(0, MAX_LISTED).map(({ path, type, size, compressedSize, modified, packed }) => {
         const directory = type === "directory";
         const name = directory ? `${path}/` : path;
@@ -51,19 +51,10 @@ export const listArchive: Operation<ArchiveInput, ArchiveListOutput> = {
         return { name, size, compressedSize, directory, modified, ...encrypted };
       });
       const { budget } = call;
-      const shown =
-        budget === undefined
-          ? found
-          : found.slice(
-              0,
-              countWithin(
-                found.map((one) => JSON.stringify(one)),
-                budget.defaultBytes,
-              ),
-            );
-      const left = { ...(leftOut > 0 && { unreadable: leftOut }), ...(policy > 0 && { policy }) };
-      const hidden = leftOut + policy === 0 ? {} : { hidden: left };
-      return { entries: shown, count: all.length, truncated: shown.length < all.length, ...hidden };
+      const texts = budget === undefined ? [] : found.map((one) => JSON.stringify(one));
+      const shown = budget === undefined ? found : found.slice(0, countWithin(texts, budget.defaultBytes));
+      const left = hiddenOf({ unreadable: leftOut, policy: entries.length - all.length });
+      return { entries: shown, count: all.length, truncated: shown.length < all.length, ...left };
     });
   },
 };

@@ -8,6 +8,7 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
 import { foldName, isReachableName, isReservedName, parsePath } from "../../path/grammar.js";
+import { hiddenOf } from "../copying/copy-tree.js";
 import { Tally } from "./limits.js";
 import type { ArchiveSource } from "./source.js";
 
@@ -84,8 +85,7 @@ export class ExtractPlan {
   }
 
   get hidden(): { readonly hidden?: Hidden } {
-    const counted = Object.entries(this.#left).filter(([, count]) => count > 0);
-    return counted.length === 0 ? {} : { hidden: Object.fromEntries(counted) };
+    return hiddenOf(this.#left);
   }
 
   /** All of it as the source of a copy. */

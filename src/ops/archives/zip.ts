@@ -6,18 +6,18 @@ import { adapterError, type FileAdapterError } from "../../core/errors/errors.js
 import { invalidInput, notSupportedHere, type Place, at as placeAt } from "../../core/errors/texts.js";
 import { expectedOf } from "../../core/etag.js";
 import { AssetError } from "../../core/ports/asset.js";
-import type { OpenFile } from "../../core/ports/open-file.js";
 import type { Operation, PathCall, PlacesCall } from "../../core/ports/operation.js";
 import type { LeftOut, SourceEntry } from "../../core/ports/tree-source.js";
 import { isReachableName } from "../../path/grammar.js";
 import { compareCodePoints } from "../../path/order.js";
 import { versionOf } from "../content/file-etag.js";
+import { piecesOf } from "../content/pieces.js";
+import { hiddenOf } from "../copying/copy-tree.js";
 import { hostPathOf } from "../copying/two-places.js";
 import { refuseTwinFolders } from "../searching/alike.js";
 import { Tally } from "./limits.js";
 import { type PackedEntry, pack } from "./pack.js";
 
-const PIECE_BYTES = 262_144;
 const CONTENT_TYPE = "application/zip";
 const EXTENSION = ".zip";
 
@@ -152,11 +152,7 @@ class Packing {
   }
 
   get remarks(): Pick<ZipOutput, "hidden" | "hint"> {
-    const counted = Object.entries(this.#left).filter(([, count]) => count > 0);
-    return {
-      ...(counted.length === 0 ? {} : { hidden: Object.fromEntries(counted) }),
-      ...(this.#hasChanged ? { hint: CHANGED } : {}),
-    };
+    return { ...hiddenOf(this.#left), ...(this.#hasChanged ? { hint: CHANGED } : {}) };
   }
 
   async *#entries(): AsyncGenerator<PackedEntry> {
@@ -195,7 +191,7 @@ class Packing {
     const file = await entry.open();
     try {
       this.tally.add(file.size);
-      yield { name, modified: file.modified, mode, content: piecesOf(file, from) };
+      yield { name, modified: file.modified, mode, content: piecesOf(file, () => scope.renew()) };
     } finally {
       file.close();
     }
@@ -203,13 +199,3 @@ class Packing {
 }
 
 const CHANGED = "Something changed while it was read: the archive may have both old and new content. Zip it again";
-
-async function* piecesOf(file: OpenFile, { access: { scope } }: PathCall): AsyncGenerator<Buffer> {
-  for (let at = 0; at < file.size; ) {
-    const bytes = await file.read(at, Math.min(PIECE_BYTES, file.size - at));
-    if (bytes.length === 0) return;
-    at += bytes.length;
-    scope.renew();
-    yield bytes;
-  }
-}

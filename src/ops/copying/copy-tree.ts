@@ -54,6 +54,16 @@ export async function placeTree(to: PathCall, source: TreeSource, options: CopyO
   return to.root.backend.place(to.path, counted, options, to.access);
 }
 
+/** The field of an answer for what was left out. */
+export function hiddenOf<Kind extends string>(
+  left: Readonly<Record<Kind, number>>,
+): {
+  readonly hidden?: Partial<Record<Kind, number>>;
+} {
+  const counted = Object.entries(left).filter(([, count]) => count !== 0);
+  return counted.length === 0 ? {} : { hidden: Object.fromEntries(counted) as Partial<Record<Kind, number>> };
+}
+
 // Reports the progress of a copy while its source is read.
 
 /** A source that reports what is read from it: bytes of a file, entries of a directory. */

@@ -13,6 +13,7 @@ import type { Sha256 } from "../../core/etag.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { markOf } from "../../documents/kinds.js";
+import { piecesOf } from "../content/pieces.js";
 
 /** Larger documents are not read. */
 export const MAX_DOCUMENT_BYTES = 33_554_432;
@@ -20,8 +21,6 @@ export const MAX_DOCUMENT_BYTES = 33_554_432;
 const MAX_MS = 20_000;
 /** …and the part of the call's remaining time that it may take, so that the file can be described instead. */
 const SHARE_OF_TIME = 0.7;
-/** Bytes read at once. */
-const CHUNK = 262_144;
 
 interface Wish {
   readonly kind: DocumentKind | undefined;
@@ -40,24 +39,13 @@ export async function readDocument(
   const digest = createHash("sha256");
   try {
     const found = await session.read({
-      ...{ ...wish, source: bytesOf(file, (bytes) => digest.update(bytes)), size: file.size },
+      ...{ ...wish, source: piecesOf(file, (bytes) => digest.update(bytes)), size: file.size },
       withinMs: Math.min(MAX_MS, scope.remainingMs() * SHARE_OF_TIME),
     });
     await scope.pause();
     return { found, sha256: digest.digest("hex") };
   } finally {
     session.close();
-  }
-}
-
-/** The bytes of a file up to the size that it had when it was opened. */
-async function* bytesOf(file: OpenFile, seen: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
-  for (let at = 0; at < file.size; ) {
-    const bytes = await file.read(at, Math.min(CHUNK, file.size - at));
-    if (bytes.length === 0) return;
-    seen(bytes);
-    yield bytes;
-    at += bytes.length;
   }
 }
 

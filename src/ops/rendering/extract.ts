@@ -4,7 +4,7 @@ import type { DocumentFault, DocumentKind, DocumentText, PageRange } from "../..
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { at, invalidInput, type Place, tooLargeToRead } from "../../core/errors/texts.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
-import { HEAD_BYTES, isDocumentHead, KINDS, kindByName, MAX_CHARS, SUPPORTED } from "../../documents/kinds.js";
+import { HEAD_BYTES, KINDS, kindByName, kindOfHead, MAX_CHARS, SUPPORTED } from "../../documents/kinds.js";
 import type { ReadInput, ReadOutput } from "../../schema/types.js";
 import { codecOf } from "../content/encoding.js";
 import { etagFor, versionOf } from "../content/file-etag.js";
@@ -49,7 +49,7 @@ export async function extractText(reading: Reading): Promise<ReadOutput> {
   try {
     const head = await file.read(0, HEAD_BYTES);
     const kind = kindByName(call.path.segments.at(-1) ?? "");
-    if (kind === undefined && !isDocumentHead(head)) return await plainText(reading, { file, head, maxChars });
+    if (kind === undefined && kindOfHead(head) === undefined) return await plainText(reading, { file, head, maxChars });
     return await documentOutput(reading, { file, head, kind, maxChars });
   } finally {
     file.close();

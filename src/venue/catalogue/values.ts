@@ -2,7 +2,7 @@
 
 import type { Adapter, JsonObject } from "../../core/ports/adapter.js";
 import { MAX_CHARS } from "../../documents/kinds.js";
-import { supportedKinds } from "../../documents/supported.js";
+import { supportedKinds } from "../../documents/peers.js";
 import { type HostedOperation, operationAsset } from "./catalogue.js";
 import { fileSkill } from "./file-skill.js";
 
