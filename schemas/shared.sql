@@ -127,3 +127,12 @@ CREATE TABLE IF NOT EXISTS dav_lock (
   expires timestamptz NOT NULL
 );
 CREATE INDEX IF NOT EXISTS dav_lock_tree ON dav_lock (tree);
+
+-- What WebDAV clients store beside a resource, sealed; `above` are MACs of its place and of those above it, upwards.
+CREATE TABLE IF NOT EXISTS dav_property (
+  id text PRIMARY KEY,
+  above text[] NOT NULL,
+  sealed bytea NOT NULL
+);
+CREATE INDEX IF NOT EXISTS dav_property_member ON dav_property ((above[2]));
+CREATE INDEX IF NOT EXISTS dav_property_above ON dav_property USING gin (above);

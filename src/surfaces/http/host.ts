@@ -102,7 +102,7 @@ export interface DavLocks {
   /** All in force, the oldest first. */
   all(): readonly DavLock[];
   /** Looks at those of other instances. */
-  look(): Awaitable<void>;
+  look(): Awaitable<unknown>;
   /** Ends a lock, whoever holds it. @returns `false`: there is none with this id */
   drop(id: string): boolean;
   /** To be awaited before it is told that one ended. */
@@ -117,7 +117,7 @@ export interface HttpDav {
   readonly lockSeconds: number;
   /** Maximum number of locks of all callers together. */
   readonly maxLocks: number;
-  /** Makes the `Locks` of several instances. Absent: the venue is one process. */
+  /** Makes the `Locks` of several instances, which have their properties too. Absent: the venue is one process. */
   readonly makeLocks?: ((options: { readonly most: number; readonly now: () => number }) => DavLocks) | undefined;
   /** Takes the locks, once. */
   onLocks(locks: DavLocks): void;
@@ -126,7 +126,7 @@ export interface HttpDav {
   /** Keeps the properties that clients store. Absent: they are kept in memory. */
   readonly propertyFile?: DavFile | undefined;
   /** Facts of a root, whoever asks; they must not be told to those who do not see it. `undefined`: there is none. */
-  root(name: string): Pick<RootFacts, "readOnly" | "drive" | "usage" | "foldName"> | undefined;
+  root(name: string): Pick<RootFacts, "kind" | "readOnly" | "drive" | "usage" | "foldName"> | undefined;
   /** Runs an operation on roots (`file:`) or drives (`dlfs:`). @throws FileAdapterError */
   invoke(operation: string, input: JsonObject, context: SurfaceContext): Promise<unknown>;
 }

@@ -45,7 +45,8 @@ export function davOptions(
     ...{ anonymous, lockSeconds, maxLocks, onLocks, makeLocks },
     maxDriveBytes: config.drives.limits.maxDriveBytes,
     root: (name) => roots().find((root) => root.name === name),
-    ...(config.stateDir === false ? {} : { propertyFile: propertyFile(config, env, log) }),
+    // Instances share properties; what is in temp roots goes with the instance.
+    ...(config.stateDir === false || makeLocks !== undefined ? {} : { propertyFile: propertyFile(config, env, log) }),
   };
 }
 

@@ -12,9 +12,10 @@ import { entranceOf } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
 import { codeOf, davError } from "./errors.js";
-import type { Locks, Spot } from "./locks/locks.js";
+import type { Locks } from "./locks/locks.js";
 import type { Checksums } from "./properties/checksums.js";
 import type { DeadProperties } from "./properties/dead.js";
+import type { Spot } from "./spot.js";
 import { addressOf, hrefOf, parentOf, pathText, type Target, targetOf } from "./target.js";
 
 type RootFactsOfDav = NonNullable<ReturnType<HttpDav["root"]>>;
@@ -25,6 +26,9 @@ type Page = { readonly limit: number; readonly after?: string };
 
 /** Methods that change nothing; a missing directory in a path is 404 there, else 409. */
 const READING = ["GET", "HEAD", "PROPFIND", "OPTIONS"];
+
+/** Methods that change, or bring, all that is below a place. */
+const DEEP = ["MKCOL", "DELETE", "COPY", "MOVE"];
 
 /** Where a file or directory is, or that there is none. */
 export interface Found {
@@ -59,7 +63,7 @@ export class DavCall {
   readonly host: HttpHost;
   readonly dav: HttpDav;
   readonly locks: Locks;
-  readonly properties: DeadProperties;
+  properties: DeadProperties;
   readonly checksums: Checksums;
   readonly exchange: Exchange;
   readonly target: Target;
@@ -114,13 +118,28 @@ export class DavCall {
     return { tree: known.name, segments: fold === undefined ? segments : segments.map(fold) };
   }
 
-  /** Trees that the request is about. */
-  trees(): readonly string[] {
+  /** Looks at locks and properties of places as other instances have left them. @param places absent: those of the request */
+  async look(places?: readonly Place[]): Promise<void> {
+    if (this.dav.makeLocks === undefined) return;
+    const found = (places ?? this.#places()).filter(({ root }) => root !== undefined);
+    const spots = found.filter((place) => !this.#isOfInstance(place)).map((place) => this.spotOf(place));
+    const { method } = this.exchange.request;
+    const reach = DEEP.includes(method) ? "all" : method === "PROPFIND" && this.depth === "1" ? "members" : "own";
+    const trees = found.map((place) => this.spotOf(place).tree);
+    this.properties = (await this.locks.look({ trees, spots, reach })) ?? this.properties;
+  }
+
+  /** Places that the request is about. */
+  #places(): readonly Place[] {
     const { target, host, exchange } = this;
     const header = exchange.request.headers["destination"];
     const to = typeof header === "string" ? addressOf(header, host, exchange.request.raw) : undefined;
-    const places = [target, ...(to === undefined || to === "other host" ? [] : [to])];
-    return places.filter(({ root }) => root !== undefined).map((place) => this.spotOf(place).tree);
+    return to === undefined || to === "other host" ? [target] : [target, to];
+  }
+
+  /** Whether each instance has other files there. */
+  #isOfInstance({ space, root = "" }: Place): boolean {
+    return space === "dav" && this.#facts(root)?.kind === "temp";
   }
 
   /** Name of the drive that a place is on; `undefined`: it is on none. */

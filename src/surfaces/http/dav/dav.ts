@@ -88,7 +88,7 @@ export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): vo
       const caller = request.getDecorator<Caller>("caller");
       const memory = request.getDecorator<MemoryLease>("lease");
       const call = new DavCall(host, state, { request, reply, target: "", caller, memory });
-      if (dav.makeLocks !== undefined && !WITHOUT_LOCKS.includes(request.method)) await locks.look(call.trees());
+      if (!WITHOUT_LOCKS.includes(request.method)) await call.look();
       return methodOf(request)(call);
     };
     if (dav.makeLocks !== undefined) scope.addHook("onSend", async () => locks.settle());

@@ -1,4 +1,5 @@
 // WebDAV locks of all instances: a sealed row each. A lock is taken under the turn of its tree, since a deep one meets those below it.
+// One look of a request has the properties that it may need, too.
 
 import { createHmac } from "node:crypto";
 import type { Shared, SharedQuery } from "../../../core/ports/shared.js";
@@ -9,15 +10,18 @@ import {
   type LocksOptions,
   type Taken,
 } from "../../../surfaces/http/dav/locks/locks.js";
+import type { Asked } from "../../../surfaces/http/dav/spot.js";
 import { Markup } from "../../../surfaces/http/dav/xml/write.js";
+import { PROPERTIES_ASKED, PropertyRows, SharedProperties, TURN } from "./properties.js";
 
 const TABLE = "dav_lock";
 const RETRY_MS = 1000;
 
-const FIELDS = "id, sealed, (extract(epoch FROM expires - now()) * 1000)::float8 AS left_ms";
+const FIELDS = "id, sealed, since, (extract(epoch FROM expires - now()) * 1000)::float8 AS left_ms";
 const READ_ALL = `SELECT ${FIELDS} FROM dav_lock WHERE expires > now() ORDER BY since`;
-const READ = `SELECT ${FIELDS} FROM dav_lock WHERE tree IN (SELECT jsonb_array_elements_text($1::jsonb)) AND expires > now() ORDER BY since`;
-const TURN = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+const OF_TREES = `SELECT ${FIELDS} FROM dav_lock WHERE tree IN (SELECT jsonb_array_elements_text($1::jsonb)) AND expires > now()`;
+const READ = `${OF_TREES} ORDER BY since`;
+const LOOK = `${OF_TREES} UNION ALL SELECT id, sealed, NULL, NULL FROM dav_property WHERE ${PROPERTIES_ASKED} ORDER BY since`;
 /** Expired ones go as others come. */
 const COUNT = `WITH expired AS (DELETE FROM dav_lock WHERE expires < now())
   SELECT count(*)::int AS total, (count(*) FILTER (WHERE caller = $1))::int AS own FROM dav_lock WHERE expires > now()`;
@@ -28,7 +32,8 @@ const WRITE = `UPDATE dav_lock SET sealed = $2, expires = CASE WHEN $3::int IS N
 interface Row {
   readonly id: string;
   readonly sealed: Uint8Array;
-  readonly left_ms: number;
+  /** `null`: it is of properties. */
+  readonly left_ms: number | null;
 }
 
 /** Changes that the row of a lock has yet to get. */
@@ -40,6 +45,7 @@ export const locksOf = (shared: Shared) => (options: LocksOptions) => new Shared
 class SharedLocks extends Locks {
   readonly #shared: Shared;
   readonly #options: LocksOptions;
+  readonly #properties: PropertyRows;
   readonly #owed = new Map<string, Change>();
   #retry: NodeJS.Timeout | undefined;
 
@@ -47,15 +53,24 @@ class SharedLocks extends Locks {
     super(options);
     this.#options = options;
     this.#shared = shared;
+    this.#properties = new PropertyRows(shared);
   }
 
   /** @throws SHARED_STATE_UNAVAILABLE */
-  override async look(trees?: readonly string[]): Promise<void> {
-    const rows =
-      trees === undefined
-        ? await this.#shared.query<Row>(READ_ALL)
-        : await this.#shared.query<Row>(READ, [trees.map((tree) => this.#macOf(tree))]);
-    this.#take(rows, trees);
+  override async look(asked?: Asked): Promise<SharedProperties | undefined> {
+    if (asked === undefined) this.#take(await this.#shared.query<Row>(READ_ALL), undefined);
+    if (asked === undefined || asked.trees.length === 0) return undefined;
+    const { trees, spots } = asked;
+    const values = [trees.map((tree) => this.#macOf(tree)), ...this.#properties.idsOf(asked)];
+    const rows = await this.#shared.query<Row>(LOOK, values);
+    const isLock = ({ left_ms: left }: Row) => left !== null;
+    this.#take(rows.filter(isLock), trees);
+    return spots.length === 0
+      ? undefined
+      : new SharedProperties(
+          this.#properties,
+          rows.filter((row) => !isLock(row)),
+        );
   }
 
   override async take(request: LockRequest): Promise<Taken> {
@@ -93,26 +108,30 @@ class SharedLocks extends Locks {
     this.#owed.set(lock.id, "removed");
   }
 
-  /** Writes what requests have changed. What fails is tried again; until then others see the lock as it was. */
+  /** Writes what requests have changed. What fails is tried again; until then others see it as it was. */
   override async settle(): Promise<void> {
-    if (this.#owed.size === 0) return;
-    const owed = new Map(this.#owed);
-    const removed = [...owed].flatMap(([id, change]) => (change === "removed" ? [id] : []));
     try {
-      if (removed.length > 0)
-        await this.#shared.query("DELETE FROM dav_lock WHERE id IN (SELECT jsonb_array_elements_text($1::jsonb))", [
-          removed,
-        ]);
-      for (const [id, change] of owed) {
-        if (change === "removed") continue;
-        const { lock, isRefreshed } = change;
-        await this.#shared.query(WRITE, [id, this.#sealed(lock), isRefreshed ? lock.seconds : null]);
-      }
-      for (const [id, change] of owed) if (this.#owed.get(id) === change) this.#owed.delete(id);
+      if (this.#owed.size > 0) await this.#write();
+      await this.#properties.settle();
     } catch {
       clearTimeout(this.#retry);
       this.#retry = setTimeout(() => void this.settle(), RETRY_MS).unref();
     }
+  }
+
+  async #write(): Promise<void> {
+    const owed = new Map(this.#owed);
+    const removed = [...owed].flatMap(([id, change]) => (change === "removed" ? [id] : []));
+    if (removed.length > 0)
+      await this.#shared.query("DELETE FROM dav_lock WHERE id IN (SELECT jsonb_array_elements_text($1::jsonb))", [
+        removed,
+      ]);
+    for (const [id, change] of owed) {
+      if (change === "removed") continue;
+      const { lock, isRefreshed } = change;
+      await this.#shared.query(WRITE, [id, this.#sealed(lock), isRefreshed ? lock.seconds : null]);
+    }
+    for (const [id, change] of owed) if (this.#owed.get(id) === change) this.#owed.delete(id);
   }
 
   async #hasRoomFor({ caller }: LockRequest, query: SharedQuery): Promise<boolean> {
@@ -136,7 +155,7 @@ class SharedLocks extends Locks {
     if (bytes === undefined) return undefined;
     const { owner, ...lock } = JSON.parse(bytes.toString());
     // Rows end by the engine's clock.
-    return { ...lock, owner: Markup.trusted(owner), expires: this.#options.now() + left };
+    return { ...lock, owner: Markup.trusted(owner), expires: this.#options.now() + (left ?? 0) };
   }
 
   #rowOf(lock: Lock): readonly unknown[] {

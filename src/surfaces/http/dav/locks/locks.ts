@@ -3,6 +3,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { isBelow } from "../../../../core/call/path.js";
 import type { Awaitable } from "../../../../core/io.js";
+import type { DeadProperties } from "../properties/dead.js";
+import type { Asked, Spot } from "../spot.js";
 import type { Markup } from "../xml/write.js";
 
 /** A place, however its URL was written. */
@@ -12,13 +14,6 @@ export interface Named {
   /** Name of the root or drive. Absent: the collection of all of them. */
   readonly root?: string;
   /** Below the root; canonical. */
-  readonly segments: readonly string[];
-}
-
-/** A place in a tree of files, whatever URL names it. */
-export interface Spot {
-  /** Names the root, or the drive and its owner. */
-  readonly tree: string;
   readonly segments: readonly string[];
 }
 
@@ -75,8 +70,10 @@ export class Locks {
     this.#now = now;
   }
 
-  /** Looks at what others did. @param trees absent: all */
-  look(_trees?: readonly string[]): Awaitable<void> {}
+  /** Looks at what others did. @param asked absent: at all locks @returns the properties asked for, where instances share them */
+  look(_asked?: Asked): Awaitable<DeadProperties | undefined> {
+    return undefined;
+  }
 
   /** To be awaited before the answer to a request. */
   settle(): Awaitable<void> {}

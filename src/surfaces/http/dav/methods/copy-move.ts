@@ -21,7 +21,8 @@ export async function copy(call: DavCall): Promise<FastifyReply> {
   const relocation = await prepare(call, { isMove: false });
   const { to } = relocation;
   const [from, goal] = [call.spotOf(target), call.spotOf(to)];
-  if (!properties.hasRoomForCopy(from)) throw new HttpError(507, "There is no room for a copy of the properties");
+  if (!(await properties.hasRoomForCopy(from)))
+    throw new HttpError(507, "There is no room for a copy of the properties");
   const found = await foundAt(call, target);
   if (found === undefined) throw missing();
   const isShallow = found.type === "directory" && !isDeep;

@@ -159,7 +159,9 @@ async function* withMembers(
   const { space, root, segments } = target;
   if (root === undefined) {
     const names = await call.names(target.space);
-    yield [top, ...names.map((name) => member(call, top, name))];
+    const members = names.map((name) => member(call, top, name));
+    await call.look(members.map(({ place }) => place));
+    yield [top, ...members];
     return;
   }
   let rows = [top];

@@ -1,19 +1,19 @@
 // Dead properties: what clients store beside resources. Kept by tree and path, never inside a root or drive.
 
+import type { Awaitable } from "../../../../core/io.js";
 import type { JsonObject } from "../../../../core/ports/adapter.js";
 import { fieldsOf } from "../../../../core/unknown.js";
 import type { DavFile } from "../../host.js";
-import type { Spot } from "../locks/locks.js";
+import type { Spot } from "../spot.js";
 
 const MAX_PROPERTY_BYTES = 8192;
 const MAX_RESOURCE_BYTES = 65_536;
 const MAX_PROPERTIES = 100;
-const MAX_BYTES = 16_777_216;
 
 /** Properties of one resource: their XML, by name in Clark notation. */
-type Properties = ReadonlyMap<string, string>;
+export type Properties = ReadonlyMap<string, string>;
 
-interface Kept {
+export interface Kept {
   readonly isCollection: boolean;
   readonly properties: Properties;
 }
@@ -24,9 +24,10 @@ export type PropertyChanges = ReadonlyMap<string, string | undefined>;
 /** Kept by path within a tree, and trees by name. */
 type Trees = Map<string, Map<string, Kept>>;
 
-const NONE: Properties = new Map();
+export const NONE: Properties = new Map();
 
 export class DeadProperties {
+  static readonly MOST_BYTES = 16_777_216;
   readonly #file: DavFile | undefined;
   #trees: Trees = new Map();
   #bytes = 0;
@@ -56,11 +57,9 @@ export class DeadProperties {
 
   /** Whether the changes stay within the limits. */
   fits(spot: Spot, isCollection: boolean, changes: PropertyChanges): boolean {
-    const after = applyChanges(this.of(spot, isCollection), changes);
-    const own = sizeOf(after);
-    const total = this.#bytes - sizeOf(this.of(spot, isCollection)) + own;
-    const isEachSmall = [...changes.values()].every((xml) => Buffer.byteLength(xml ?? "") <= MAX_PROPERTY_BYTES);
-    return isEachSmall && own <= MAX_RESOURCE_BYTES && after.size <= MAX_PROPERTIES && total <= MAX_BYTES;
+    const before = this.of(spot, isCollection);
+    const after = changedWithin(before, changes);
+    return after !== undefined && this.#bytes - sizeOf(before) + sizeOf(after) <= DeadProperties.MOST_BYTES;
   }
 
   /** @returns `false`: they cannot be kept, and none was changed */
@@ -69,21 +68,24 @@ export class DeadProperties {
     const before = this.of(spot, isCollection);
     const kept = { isCollection, properties: applyChanges(before, changes) };
     const path = pathOf(spot);
-    this.#put(spot.tree, path, kept);
+    this.put(spot.tree, path, kept);
     try {
       await this.#save();
       return true;
     } catch {
       const present = this.#trees.get(spot.tree)?.get(path);
-      if (present === undefined || present === kept) this.#put(spot.tree, path, { isCollection, properties: before });
+      if (present === undefined || present === kept) this.put(spot.tree, path, { isCollection, properties: before });
       return false;
     }
   }
 
   /** Whether a copy of all properties at and below a place stays within the limits. */
-  hasRoomForCopy(spot: Spot): boolean {
-    const size = this.#within(spot).reduce((sum, [, { properties }]) => sum + sizeOf(properties), 0);
-    return this.#bytes + size <= MAX_BYTES;
+  hasRoomForCopy(spot: Spot): Awaitable<boolean> {
+    return this.#bytes + this.bytesWithin(spot) <= DeadProperties.MOST_BYTES;
+  }
+
+  protected bytesWithin(spot: Spot): number {
+    return this.#within(spot).reduce((sum, [, { properties }]) => sum + sizeOf(properties), 0);
   }
 
   /** Properties at and below a place go to another. @param isCopied they stay at the first one too */
@@ -91,22 +93,22 @@ export class DeadProperties {
     const all = this.#within(from);
     this.drop(to);
     for (const [path, kept] of all) {
-      if (!isCopied) this.#remove(from.tree, path);
+      if (!isCopied) this.remove(from.tree, path);
       const rest = path.slice(pathOf(from).length);
-      if (isDeep || rest === "") this.#put(to.tree, `${pathOf(to)}${rest}`, kept);
+      if (isDeep || rest === "") this.put(to.tree, `${pathOf(to)}${rest}`, kept);
     }
     if (all.length > 0) this.#saveLater();
   }
 
   /** Forgets the properties of a resource that has come anew, or is gone. */
   dropOne(spot: Spot): void {
-    if (this.#remove(spot.tree, pathOf(spot))) this.#saveLater();
+    if (this.remove(spot.tree, pathOf(spot))) this.#saveLater();
   }
 
   /** Forgets the properties at and below a place. */
   drop(spot: Spot): void {
     const all = this.#within(spot);
-    for (const [path] of all) this.#remove(spot.tree, path);
+    for (const [path] of all) this.remove(spot.tree, path);
     if (all.length > 0) this.#saveLater();
   }
 
@@ -117,15 +119,15 @@ export class DeadProperties {
     );
   }
 
-  #put(tree: string, path: string, kept: Kept): void {
-    this.#remove(tree, path);
+  protected put(tree: string, path: string, kept: Kept): void {
+    this.remove(tree, path);
     if (kept.properties.size === 0) return;
     this.#bytes += sizeOf(kept.properties);
     const paths = this.#trees.get(tree) ?? new Map<string, Kept>();
     this.#trees.set(tree, paths.set(path, kept));
   }
 
-  #remove(tree: string, path: string): boolean {
+  protected remove(tree: string, path: string): boolean {
     const paths = this.#trees.get(tree);
     const kept = paths?.get(path);
     if (paths === undefined || kept === undefined) return false;
@@ -167,7 +169,15 @@ export class DeadProperties {
   }
 }
 
-const pathOf = ({ segments }: Spot): string => segments.join("/");
+export const pathOf = ({ segments }: Spot): string => segments.join("/");
+
+/** @returns `undefined`: beyond the limits of a resource */
+export function changedWithin(before: Properties, changes: PropertyChanges): Properties | undefined {
+  const after = applyChanges(before, changes);
+  const isEachSmall = [...changes.values()].every((xml) => Buffer.byteLength(xml ?? "") <= MAX_PROPERTY_BYTES);
+  const fits = isEachSmall && after.size <= MAX_PROPERTIES && sizeOf(after) <= MAX_RESOURCE_BYTES;
+  return fits ? after : undefined;
+}
 
 function applyChanges(before: Properties, changes: PropertyChanges): Map<string, string> {
   const after = new Map(before);

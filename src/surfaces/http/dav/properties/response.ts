@@ -3,18 +3,16 @@
 import type { DavCall } from "../call.js";
 import { clark, DAV, element, fromClark, namedElement, type XmlName } from "../xml/write.js";
 import { CHECKSUMS, OWNCLOUD } from "./checksums.js";
+import { type Properties as Dead, NONE } from "./dead.js";
 import { LIVE, type LiveProperty, livePropertyOf, type Resource } from "./live.js";
 import type { PropertyRequest } from "./request.js";
 
-/** Dead properties of a resource: their XML, by name in Clark notation. */
-type Dead = ReadonlyMap<string, string>;
 /** Elements of properties, as XML. `missing` are the names of those that the resource does not have. */
 interface Properties {
   readonly found: string;
   readonly missing: string;
 }
 
-const NONE: Dead = new Map();
 const [FOUND, MISSING] = ["200 OK", "404 Not Found"].map(
   (status) => `</D:prop>${element("D:status", `HTTP/1.1 ${status}`).text}</D:propstat>`,
 );
