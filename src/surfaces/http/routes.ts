@@ -13,7 +13,7 @@ import { JOB_ENDPOINTS } from "./endpoints/jobs.js";
 import { LOGIN_PATH, loginEndpoints } from "./endpoints/login.js";
 import { VALUE_ENDPOINTS } from "./endpoints/values.js";
 import {
-  HEALTH_ENDPOINT,
+  healthEndpoint,
   mcpEndpoints,
   metricsEndpoints,
   readinessEndpoints,
@@ -40,7 +40,7 @@ function endpointsOf(host: HttpHost): readonly Endpoint[] {
     ...loginEndpoints(host),
     ...mcpEndpoints(host),
     ...(host.mcp === undefined ? [] : SIGN_IN_ENDPOINTS),
-    HEALTH_ENDPOINT,
+    healthEndpoint(host),
     ...readinessEndpoints(host),
     ...metricsEndpoints(host),
     documentEndpoint(() => endpoints),

@@ -101,8 +101,13 @@ export class Admission {
     const host = this.#host;
     // Wrong codes have a limit of their own, and whoever sends them must not keep the right one out. What another instance passes on has
     // been counted there.
-    const isPassedOn = host.peers?.isPassedOn(request.raw) === true;
-    if (host.rateLimit === undefined || isLogin(request) || isPassedOn) return this.#accept(known, request, reply);
+    const passedOn = host.peers?.passedOn(request.raw);
+    if (passedOn?.requestId !== undefined) {
+      request.id = passedOn.requestId;
+      reply.header("x-request-id", request.id);
+    }
+    if (host.rateLimit === undefined || isLogin(request) || passedOn !== undefined)
+      return this.#accept(known, request, reply);
     const isKnown = !(known instanceof HttpError) && known.authentication !== "public";
     const sender = { address: addressOf(request), ...(isKnown ? { did: known.did } : {}) };
     return host.rateLimit(sender).then((waitMs) => {

@@ -64,6 +64,7 @@ const ERRORS = {
   416: "No part of the content is in that range",
   429: "Too many requests; nothing has happened, and the same request may be sent again later",
   500: "A failure that the operator finds in the log under the id in the text",
+  503: "What several instances share, or the one that has what is meant, cannot be reached now; the same request may be sent again later",
   504: "It takes longer than a request may wait: a job goes on, a transfer has ended",
   507: "The storage is full, or a quota used up",
 } as const;
@@ -73,10 +74,14 @@ export type ErrorStatus = keyof typeof ERRORS;
 /** Errors that any request may be answered with. */
 const ALWAYS: readonly ErrorStatus[] = [400, 401, 403, 415, 429, 500];
 
+const RETRY_AFTER: JsonObject = {
+  "Retry-After": { description: "Whole seconds to wait", schema: { type: "integer", minimum: 1 } },
+};
 const HEADERS: Readonly<Partial<Record<ErrorStatus, JsonObject>>> = {
   401: { "WWW-Authenticate": { description: "How to name oneself", schema: { type: "string" } } },
   416: { "Content-Range": { description: "Size of the content", schema: { type: "string" } } },
-  429: { "Retry-After": { description: "Whole seconds to wait", schema: { type: "integer", minimum: 1 } } },
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
 };
 
 export const TEXT: JsonObject = { type: "string" };
@@ -86,9 +91,10 @@ export const COUNT: JsonObject = { type: "integer", minimum: 0 };
 /** A reference to a schema of the document. */
 export const schemaRef = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
-/** The shared error responses, by the names that endpoints refer to. */
-export function errorResponses(): JsonObject {
-  const responses = Object.entries(ERRORS).map(([status, description]) => [
+/** The shared error responses, by the names that endpoints refer to. @param isOne the venue is one process */
+export function errorResponses(isOne: boolean): JsonObject {
+  const all = Object.entries(ERRORS).filter(([status]) => !isOne || status !== "503");
+  const responses = all.map(([status, description]) => [
     nameOf(status),
     {
       description,
@@ -101,15 +107,20 @@ export function errorResponses(): JsonObject {
 
 const nameOf = (status: string | number): string => `Error${status}`;
 
+const refusal = (status: ErrorStatus): JsonObject => ({ $ref: `#/components/responses/${nameOf(status)}` });
+
+/** An entry of a venue of several instances. */
+export const described503 = (described: JsonObject): JsonObject => ({
+  ...described,
+  responses: { 503: refusal(503), ...Object(described["responses"]) },
+});
+
 /** Makes endpoints under a tag of the document. @param place parameters of the paths that have any */
 export const endpointsOf =
   (tag: string, place?: readonly Parameter[]) =>
   (route: Endpoint["route"], handle: Endpoint["handle"], said: Description): Endpoint => {
     const { body, answers, errors = [], ...rest } = said;
-    const refused = [...ALWAYS, ...errors].map((status) => [
-      status,
-      { $ref: `#/components/responses/${nameOf(status)}` },
-    ]);
+    const refused = [...ALWAYS, ...errors].map((status) => [status, refusal(status)]);
     const described = {
       tags: [tag],
       ...rest,
@@ -164,14 +175,15 @@ export function headerParameter(name: string, description: string): Parameter {
   return { name, in: "header", description, schema: TEXT };
 }
 
-/** A page of a list. */
-export function pageOf(items: JsonObject): JsonObject {
-  return object({
+/** A page of a list. @param more that it may have */
+export function pageOf(items: JsonObject, more: JsonObject = {}): JsonObject {
+  const page = {
     items: { type: "array", items, maxItems: 1000 },
     total: { ...COUNT, description: "Items in the whole list" },
     offset: COUNT,
     limit: COUNT,
-  });
+  };
+  return object({ ...page, ...more }, Object.keys(more));
 }
 
 /** An object schema: all properties are required unless in `optional`, and additional ones are allowed. */

@@ -17,20 +17,25 @@ export interface NamedOperation {
   readonly output: string;
 }
 
-/** All schemas but those of the operations themselves. */
-export function schemasOf(operations: readonly NamedOperation[]): JsonObject {
+/** All schemas but those of the operations themselves. @param isOne the venue is one process */
+export function schemasOf(operations: readonly NamedOperation[], isOne: boolean): JsonObject {
   return {
     Error: ERROR,
     InvokeRequest: invokeRequest(operations),
     OtherInvokeRequest: OTHER_INVOKE_REQUEST,
     JobRecord: jobRecord(operations),
-    JobList: pageOf({ type: "string", pattern: "^[0-9a-f]{32}$" }),
+    JobList: pageOf({ type: "string", pattern: "^[0-9a-f]{32}$" }, isOne ? {} : { incomplete: INCOMPLETE }),
     MessageQueued: object({ status: { const: "queued" }, queueDepth: COUNT }),
     ...VENUE_SCHEMAS,
     ...ASSET_SCHEMAS,
     ...VALUE_SCHEMAS,
   };
 }
+
+const INCOMPLETE: JsonObject = {
+  ...{ type: "array", items: { type: "integer", minimum: 1 } },
+  description: "Numbers of the instances whose jobs are missing",
+};
 
 const ERROR: JsonObject = object({ error: { type: "string", description: "For people and models" } });
 

@@ -19,12 +19,16 @@ export interface Forward {
   /** Number of the instance that has to answer. */
   readonly target: number;
   readonly caller: Caller;
+  /** Of the request that the client sent. */
+  readonly requestId: string;
 }
 
 /** A request that came with a valid header. */
 export interface PassedOn {
   /** As the other instance has judged it. */
   readonly caller: Caller;
+  /** Absent: a version before this one sent it. */
+  readonly requestId: string | undefined;
   /** Whether this is the body that was passed on. */
   isBody(body: Buffer): boolean;
 }
@@ -50,10 +54,10 @@ export function createForwardSeal({ key, number, nowMs }: ForwardSealOptions): F
       .update(JSON.stringify([method, path, claims]))
       .digest();
   return {
-    seal({ method, path, body, target, caller }) {
+    seal({ method, path, body, target, caller, requestId }) {
       const { did, authentication, isOperator, narrowedTo } = caller;
       const times = { until: nowMs() + LIFETIME_MS, nonce: randomBytes(12).toString("base64url") };
-      const facts = { target, ...times, body: digestOf(body), did, authentication, isOperator, narrowedTo };
+      const facts = { target, ...times, body: digestOf(body), requestId, did, authentication, isOperator, narrowedTo };
       const claims = Buffer.from(JSON.stringify(facts)).toString("base64url");
       return `${claims}.${macOf(claims, method, path).toString("base64url")}`;
     },
@@ -62,7 +66,7 @@ export function createForwardSeal({ key, number, nowMs }: ForwardSealOptions): F
       if (claims === undefined || mac === undefined) return undefined;
       if (!timingSafeEqual(Buffer.from(mac, "base64url"), macOf(claims, method, path))) return undefined;
       const facts = fieldsOf(attempt(() => JSON.parse(Buffer.from(claims, "base64url").toString())));
-      const { target, until, nonce, body, did, authentication, isOperator, narrowedTo } = facts;
+      const { target, until, nonce, body, requestId, did, authentication, isOperator, narrowedTo } = facts;
       // The clock of the sender may differ by as much as the header lasts.
       const leftMs = Number(until) - nowMs();
       if (target !== number() || !(leftMs > 0 && leftMs <= 2 * LIFETIME_MS) || !used.add(String(nonce)))
@@ -73,7 +77,11 @@ export function createForwardSeal({ key, number, nowMs }: ForwardSealOptions): F
         isOperator: isOperator === true,
         ...(typeof narrowedTo === "string" ? { narrowedTo } : {}),
       };
-      return { caller, isBody: (sent) => digestOf(sent) === body };
+      return {
+        caller,
+        requestId: typeof requestId === "string" ? requestId : undefined,
+        isBody: (sent) => digestOf(sent) === body,
+      };
     },
   };
 }

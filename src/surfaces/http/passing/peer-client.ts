@@ -20,7 +20,8 @@ export interface Peer {
 }
 
 export interface PeerRequest extends Omit<Forward, "target"> {
-  readonly requestId: string;
+  /** Trace context of the client's request. */
+  readonly traceparent: string | undefined;
   /** How long the head of the answer may take, in milliseconds. */
   readonly headMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -53,7 +54,7 @@ export class PeerClient {
     for (const agent of Object.values(this.#agents)) agent.destroy();
   }
 
-  #send(peer: Peer, { requestId, headMs, signal, ...forward }: PeerRequest): Promise<IncomingMessage> {
+  #send(peer: Peer, { traceparent, headMs, signal, ...forward }: PeerRequest): Promise<IncomingMessage> {
     const { method, path, body } = forward;
     const base = new URL(peer.advertise);
     const isTls = base.protocol === "https:";
@@ -63,7 +64,7 @@ export class PeerClient {
       path: `${base.pathname.replace(/\/+$/, "")}${path}`,
       headers: {
         [FORWARD_HEADER]: this.#seal.seal({ ...forward, target: peer.number }),
-        "x-request-id": requestId,
+        ...(traceparent === undefined ? {} : { traceparent }),
         ...(body.length === 0 ? {} : { "content-type": "application/json", "content-length": body.length }),
       },
       signal,

@@ -19,7 +19,7 @@ import {
   type ForwardSealOptions,
   type PassedOn,
 } from "./forward-seal.js";
-import { type Peer, PeerClient } from "./peer-client.js";
+import { type Peer, PeerClient, type PeerRequest } from "./peer-client.js";
 import type { HttpPeers, JobIds, JobPage, Readiness } from "./port.js";
 
 /** How long another instance may take to answer, in milliseconds. */
@@ -97,8 +97,8 @@ export class PeerRequests implements HttpPeers {
     return passedOn.caller;
   }
 
-  isPassedOn(request: IncomingMessage): boolean {
-    return this.#passedOn.has(request);
+  passedOn(request: IncomingMessage): PassedOn | undefined {
+    return this.#passedOn.get(request);
   }
 
   async job(exchange: Exchange, id: string, serve: Parameters<HttpPeers["job"]>[2]): Promise<FastifyReply> {
@@ -128,10 +128,10 @@ export class PeerRequests implements HttpPeers {
     }
     const most = page.offset + page.limit;
     const first = { offset: 0, limit: most };
-    const path = `/api/v1/jobs?first=${most}`;
+    const asked = { method: "GET", path: `/api/v1/jobs?first=${most}`, body: NO_BODY, ...sentBy({ request, caller }) };
     const peers = this.#options.live();
-    const asked = peers.map((peer) => this.#list(peer, { path, caller, requestId: request.id }));
-    const [lost, ...lists] = await Promise.all([this.#options.lostJobs(caller, most), ...asked]);
+    const answers = peers.map((peer) => this.#list(peer, asked));
+    const [lost, ...lists] = await Promise.all([this.#options.lostJobs(caller, most), ...answers]);
     const known = [own(first), lost, ...lists.filter((list) => list !== undefined)];
     const items = known.flatMap(({ items: ids }) => ids).sort((one, other) => (one < other ? 1 : -1));
     const incomplete = peers.flatMap(({ number }, index) => (lists[index] === undefined ? [number] : []));
@@ -144,11 +144,12 @@ export class PeerRequests implements HttpPeers {
   }
 
   tellAll({ request, caller }: Exchange): void {
-    if (this.isPassedOn(request.raw) || !Buffer.isBuffer(request.body)) return;
-    const { method, id: requestId, body } = request;
+    if (this.#passedOn.has(request.raw) || !Buffer.isBuffer(request.body)) return;
+    const { method, body } = request;
+    const asked = { method, path: "/mcp", body, headMs: HEAD_MS, ...sentBy({ request, caller }) };
     for (const peer of this.#options.live()) {
       this.#client
-        .ask(peer, { method, path: "/mcp", body, caller, requestId, headMs: HEAD_MS })
+        .ask(peer, asked)
         .then((response) => response.resume())
         .then(
           () => this.#options.count("passed"),
@@ -169,7 +170,7 @@ export class PeerRequests implements HttpPeers {
   async #pass(peer: Peer, { request, reply, caller }: Exchange, { id, body, serve }: Passed): Promise<FastifyReply> {
     const { method, url: path = "" } = request.raw;
     const headMs = method === "PUT" ? HEAD_MS + this.#options.cancelMs : HEAD_MS;
-    const forward = { method: method ?? "GET", path, body, caller, requestId: request.id, headMs };
+    const forward = { method: method ?? "GET", path, body, headMs, ...sentBy({ request, caller }) };
     let response: IncomingMessage;
     try {
       response = await this.#client.ask(peer, { ...forward, signal: hangUpOf(reply) });
@@ -194,19 +195,10 @@ export class PeerRequests implements HttpPeers {
   }
 
   /** @returns `undefined`: it did not come in time */
-  async #list(
-    peer: Peer,
-    asked: { readonly path: string; readonly caller: Caller; readonly requestId: string },
-  ): Promise<JobIds | undefined> {
-    const signal = AbortSignal.timeout(LIST_MS);
+  async #list(peer: Peer, asked: Omit<PeerRequest, "headMs" | "signal">): Promise<JobIds | undefined> {
     try {
-      const response = await this.#client.ask(peer, {
-        ...asked,
-        method: "GET",
-        body: NO_BODY,
-        headMs: LIST_MS,
-        signal,
-      });
+      const signal = AbortSignal.timeout(LIST_MS);
+      const response = await this.#client.ask(peer, { ...asked, headMs: LIST_MS, signal });
       const text = await textOf(response);
       const { items, total } = fieldsOf(attempt(() => JSON.parse(text)));
       this.#options.count(Array.isArray(items) ? "passed" : "failed");
@@ -216,6 +208,16 @@ export class PeerRequests implements HttpPeers {
       return undefined;
     }
   }
+}
+
+/** A trace context (W3C), as clients and proxies send it. */
+const TRACEPARENT = /^[\da-f]{2}(?:-[\da-f]+){3}$/;
+
+/** Who asked, by which request. */
+function sentBy({ request, caller }: Pick<Exchange, "request" | "caller">) {
+  const { traceparent } = request.headers;
+  const isContext = typeof traceparent === "string" && traceparent.length < 100 && TRACEPARENT.test(traceparent);
+  return { caller, requestId: request.id, traceparent: isContext ? traceparent : undefined };
 }
 
 async function bodyOf({ request, memory }: Exchange): Promise<Buffer> {

@@ -34,7 +34,8 @@ export interface HttpPeers {
   isDegraded(): boolean;
   /** The caller of a request that another instance passed on. @returns `undefined`: a client sends it; `refused`: it is not valid */
   admit(request: IncomingMessage): Caller | "refused" | undefined;
-  isPassedOn(request: IncomingMessage): boolean;
+  /** @returns `undefined`: it was not passed on */
+  passedOn(request: IncomingMessage): { readonly requestId: string | undefined } | undefined;
   /**
    * Has a request about a job answered by the instance that has it.
    * @param serve answers here

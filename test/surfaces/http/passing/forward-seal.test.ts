@@ -16,6 +16,7 @@ const CANCEL: Forward = {
   body: Buffer.from('{"reason":"enough"}'),
   target: 2,
   caller: ALICE,
+  requestId: "request-1",
 };
 
 const clock = { now: 1_790_000_000_000 };
@@ -25,6 +26,7 @@ const sealOf = (number: number, key = KEY, skewMs = 0) =>
 test("an instance takes what another one of its venue passes on, with the caller as it was judged", () => {
   const passedOn = sealOf(2).open(sealOf(1).seal(CANCEL), CANCEL);
   expect(passedOn?.caller).toEqual(ALICE);
+  expect(passedOn?.requestId).toBe("request-1");
   expect(passedOn?.isBody(CANCEL.body)).toBe(true);
   expect(passedOn?.isBody(Buffer.from("{}"))).toBe(false);
 });

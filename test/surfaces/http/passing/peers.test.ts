@@ -1,6 +1,7 @@
 // Two instances in one process, without an engine: what one passes on to the other.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "@jest/globals";
@@ -188,6 +189,42 @@ test("an instance that goes while a job is watched ends the stream", async () =>
   expect(isOver).toBe(true);
 });
 
+test("takes the trace context of the client along, if it is one", async () => {
+  const seen: unknown[] = [];
+  const other = createHttpServer(({ headers }, response) => {
+    seen.push(headers["traceparent"]);
+    response.writeHead(200, { "content-type": "application/json" }).end('{"items":[],"total":0}');
+  }).listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as { port: number };
+  const one = await instance(1);
+  peers.push({ number: 9, advertise: `http://127.0.0.1:${port}` });
+  const traceparent = `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01`;
+  const job = `/${"0".repeat(12)}0009${"0".repeat(16)}`;
+  for (const path of ["", job]) {
+    for (const context of [traceparent, "x".repeat(500)]) await ask(one, path, { headers: { traceparent: context } });
+  }
+  expect(seen).toEqual([traceparent, undefined, traceparent, undefined]);
+  other.close();
+});
+
+test("its document says where it may be unreachable, and that lists may be incomplete; that of one process does not", async () => {
+  const documentOf = async ({ url }: Served) => Object(await (await fetch(`${url}/openapi.json`)).json());
+  const [cluster, single] = [await documentOf(await instance(1)), await documentOf(await serve(waiting))];
+  const answersOf = ({ paths }: { paths: object }) =>
+    Object.values(paths).flatMap(({ parameters: _, ...methods }) =>
+      Object.values(methods).map((operation) => Object(operation).responses),
+    );
+  expect(cluster.components.responses.Error503.headers).toHaveProperty("Retry-After");
+  for (const answers of answersOf(cluster)) expect(answers).toHaveProperty("503");
+  expect(cluster.paths["/api/v1/jobs/{id}"].get.responses[503]).toEqual({ $ref: "#/components/responses/Error503" });
+  expect(cluster.paths["/readyz"].get.responses[503]).not.toHaveProperty("$ref");
+  expect(cluster.components.schemas.JobList.properties).toHaveProperty("incomplete");
+  expect(cluster.components.schemas.JobList.required).not.toContain("incomplete");
+  expect(JSON.stringify(cluster.paths["/healthz"])).toContain("degraded");
+  expect(JSON.stringify(single)).not.toMatch(/503|incomplete"|degraded/);
+});
+
 test("is counted against limits once, where the client has asked", async () => {
   const counts = { one: 0, two: 0 };
   const limit = (name: keyof typeof counts) => async () => {
@@ -208,14 +245,17 @@ test("a client cannot say who it is, and a header is good for one request, one b
   const caller = { did: ALICE, authentication: "identity", isOperator: false } as const;
   const send = (header: string, init: RequestInit = {}, to: Served = one, at = path) =>
     fetch(`${to.url}${at}`, { ...init, headers: { ...as("bob"), "venue-forward": header } });
-  const forward = { method: "GET", path, body: Buffer.alloc(0), target: 1, caller };
+  const forward = { method: "GET", path, body: Buffer.alloc(0), target: 1, caller, requestId: "of-the-client" };
   const seal = (more: Partial<typeof forward> = {}, key = KEY) =>
     createForwardSeal({ key, number: () => 2, nowMs: Date.now }).seal({ ...forward, ...more });
 
-  expect((await send("anything")).status).toBe(401);
+  const refused = await send("anything");
+  expect([refused.status, refused.headers.get("x-request-id")]).toEqual([401, expect.not.stringContaining("client")]);
   expect((await send(seal({}, randomBytes(32)))).status).toBe(401);
   const header = seal();
-  expect((await send(header)).status).toBe(200);
+  const taken = await send(header);
+  // Under the id that the client has been told by the other instance.
+  expect([taken.status, taken.headers.get("x-request-id")]).toEqual([200, "of-the-client"]);
   expect((await send(header)).status).toBe(401);
   expect((await send(seal({ path: `${path}x` }))).status).toBe(401);
   expect((await send(seal(), {}, two)).status).toBe(401);
