@@ -1,7 +1,7 @@
 // A PostgreSQL of the tests' own: a data folder in the temporary directory, a free port, and no durability.
 
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,8 +33,15 @@ export interface TestEngine {
   readonly port: number;
   /** Of a database that is empty at first. */
   readonly url: string;
+  /** Where its data are. */
+  readonly folder: string;
+  /** At once, as a crash. */
   stop(): Promise<void>;
   start(): Promise<void>;
+  /** Stops all of its processes where they are, or lets them go on. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
+  /** Runs statements one after another. @returns rows of the last one */
+  sql(...statements: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Stops it and removes its data. */
   remove(): Promise<void>;
 }
@@ -60,25 +67,38 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Starts one; call only where {@link hasPostgres}. */
-export async function startPostgres(): Promise<TestEngine> {
+/** A folder for an engine's data, which only its user sees. */
+export function engineFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "engine-"));
   if (isRoot) chownSync(folder, NOBODY, NOBODY);
   chmodSync(folder, 0o700);
-  const run = { ...asUser, cwd: "/", stdio: "ignore" } as const;
-  execFileSync(
-    `${programs}initdb`,
-    ["-D", folder, "-U", "venue", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"],
-    run,
-  );
+  return folder;
+}
+
+interface EngineOptions {
+  /** An empty folder, as of {@link engineFolder}. */
+  readonly folder?: string;
+  /** A command that runs its programs as another user, which are appended to it. */
+  readonly under?: readonly string[];
+}
+
+/** Starts one; call only where {@link hasPostgres}. */
+export async function startPostgres({ folder = engineFolder(), under = [] }: EngineOptions = {}): Promise<TestEngine> {
+  const run = { ...(under.length === 0 ? asUser : {}), cwd: "/", stdio: "ignore" } as const;
+  const commandOf = (program: string, args: readonly string[]): [string, string[]] => {
+    const [command = "", ...rest] = [...under, `${programs}${program}`, ...args];
+    return [command, rest];
+  };
+  const options = ["-U", "venue", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"];
+  execFileSync(...commandOf("initdb", ["-D", folder, ...options]), run);
   const port = await freePort();
   const url = `postgres://venue:secret-of-nobody@127.0.0.1:${port}/postgres`;
   let child: ReturnType<typeof spawn> | undefined;
   const settings = ["fsync=off", "shared_buffers=16MB", "max_connections=60", `unix_socket_directories=${folder}`];
   const start = async () => {
     if (child !== undefined && child.exitCode === null) return;
-    const options = [...settings, "listen_addresses=127.0.0.1"].flatMap((one) => ["-c", one]);
-    child = spawn(`${programs}postgres`, ["-D", folder, "-p", `${port}`, ...options], run);
+    const given = [...settings, "listen_addresses=127.0.0.1"].flatMap((one) => ["-c", one]);
+    child = spawn(...commandOf("postgres", ["-D", folder, "-p", `${port}`, ...given]), run);
     for (let tries = 0; tries < 400 && !(await answers(url)); tries++) await pause(50);
   };
   const stop = async () => {
@@ -90,7 +110,23 @@ export async function startPostgres(): Promise<TestEngine> {
   };
   await start();
   return {
-    ...{ port, url, start, stop },
+    ...{ port, url, folder, start, stop },
+    signal(signal) {
+      const { pid = 0 } = child ?? {};
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
+      // The first one first: it would start others.
+      for (const one of [pid, ...children.map(Number)]) process.kill(one, signal);
+    },
+    async sql(...statements) {
+      const client = postgres(url, { max: 1, connection: { search_path: "venue_files" }, onnotice: () => {} });
+      try {
+        let rows: Awaited<ReturnType<TestEngine["sql"]>> = [];
+        for (const statement of statements) rows = [...(await client.unsafe(statement))];
+        return rows;
+      } finally {
+        await client.end({ timeout: 1 });
+      }
+    },
     async remove() {
       await stop();
       rmSync(folder, { recursive: true, force: true });

@@ -1,13 +1,18 @@
-// What callers see when the engine of several instances fails: restarted, silent, slow, read-only.
+// What callers see when the engine of several instances fails, one row of the specification's table after the other.
+import { execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import postgres from "postgres";
 import { cleanUp } from "../cli/process.js";
 import { describeWhere } from "../needs.js";
 import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../postgres.js";
 import { type Cluster, haveMet, type Instance, startCluster, until } from "./instances.js";
+import { CONFIG, expectDone, expectRefused, READING, ROWS, WRITING } from "./needing.js";
 
 /** Far more than the two seconds in which a request to the engine ends, and far less than for ever. */
 const SOON_MS = 20_000;
+const ALL = [...WRITING, ...READING];
 
 describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
   let engine: TestEngine;
@@ -16,7 +21,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
   let two: Instance;
   beforeAll(async () => {
     engine = await startPostgres();
-    cluster = await startCluster(engine.port);
+    cluster = await startCluster(engine.port, CONFIG);
     [one, two] = [await cluster.start(), await cluster.start()];
   }, 180_000);
   beforeEach(() => haveMet([one, two]));
@@ -29,20 +34,11 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
     await engine?.remove();
   });
 
-  async function sql(...statements: readonly string[]): Promise<number> {
-    const client = postgres(engine.url, { max: 1, connection: { search_path: "venue_files" }, onnotice: () => {} });
-    try {
-      let rows = 0;
-      for (const statement of statements) rows = (await client.unsafe(statement)).length;
-      return rows;
-    } finally {
-      await client.end({ timeout: 1 });
-    }
-  }
-
-  const isKept = async (id: string) => (await sql(`SELECT 1 FROM job WHERE id = '${id}'`)) === 1;
-  const ready = () =>
-    until(async () => (await one.ask("/readyz")).status === 200 && (await two.ask("/readyz")).status === 200);
+  const sql: TestEngine["sql"] = (...statements) => engine.sql(...statements);
+  const isKept = async (id: string) => (await sql(`SELECT 1 FROM job WHERE id = '${id}'`)).length === 1;
+  const isReady = async ({ ask }: Instance) => (await ask("/readyz")).status === 200;
+  const ready = () => until(async () => (await isReady(one)) && (await isReady(two)));
+  const isStale = async ({ ask }: Instance) => (await ask("/readyz")).status === 503;
 
   /** Neither calls by static tokens nor jobs need the engine, and both end soon. */
   async function goesOn(): Promise<string> {
@@ -54,61 +50,136 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
     return id;
   }
 
-  /** An instance that nobody knows, so that only the engine could tell of its job. */
-  const asksEngine = () => two.ask(`/api/v1/jobs/${"0".repeat(12)}fffe${"0".repeat(16)}`);
-
-  test("that is restarted: jobs are told meanwhile, and kept afterwards", async () => {
-    await engine.stop();
+  /**
+   * While the engine fails, what needs it is refused, and soon; afterwards nothing of that has happened, and the other can do it.
+   * @param mayArrive what was sent to the engine may reach it later, where it has no effect
+   */
+  async function refuses(name: string, [fail, mend]: readonly (() => unknown)[], mayArrive = false): Promise<void> {
+    const [before] = await sql(`SELECT ${ROWS} AS rows`);
+    await fail?.();
+    const begun = performance.now();
+    await expectRefused(ALL, one, name);
+    expect(performance.now() - begun).toBeLessThan(SOON_MS);
     const id = await goesOn();
-    const answer = await asksEngine();
-    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await answer.json()).toMatchObject({ errorCode: "SHARED_STATE_UNAVAILABLE" });
-    await engine.start();
+    await mend?.();
     await until(() => isKept(id));
     await ready();
-    expect((await asksEngine()).status).toBe(404);
+    if (!mayArrive) expect(await sql(`SELECT ${ROWS} AS rows`)).toEqual([before]);
+    expect((await one.ask(`/api/v1/files/tmp/${name}`)).status).toBe(404);
+    await expectDone(ALL, two, name);
+  }
+
+  const start = () => engine.start();
+
+  test("that is gone for a moment", () => refuses("gone", [() => engine.stop(), start]));
+
+  test("that is silent", async () => {
+    const toEngines = (fault?: "silent") => [one, two].map(({ toEngine }) => toEngine.set(fault));
+    await refuses("silent", [() => toEngines("silent"), () => toEngines()], true);
   });
 
-  test("that is silent: whatever needs it gives up after two seconds, and goes on with it", async () => {
-    for (const { toEngine } of [one, two]) toEngine.set("silent");
-    const id = await goesOn();
-    const begun = performance.now();
-    expect((await asksEngine()).status).toBe(503);
-    expect(performance.now() - begun).toBeLessThan(SOON_MS);
-    await until(async () => (await one.ask("/readyz")).status === 503);
-    for (const { toEngine } of [one, two]) toEngine.set();
-    await until(() => isKept(id));
-    await ready();
+  test("that is stopped for ten seconds", async () => {
+    const goOn = async () => {
+      await until(() => isStale(one));
+      await sleep(5000);
+      engine.signal("SIGCONT");
+    };
+    await refuses("stopped", [() => engine.signal("SIGSTOP"), goOn], true);
   });
 
   test("that is slow: everything is there", async () => {
     for (const { toEngine } of [one, two]) toEngine.set({ delayMs: 200 });
     const id = await goesOn();
     expect(await isKept(id)).toBe(true);
-    expect((await asksEngine()).status).toBe(404);
+    await expectDone(ALL, one, "slow");
     await ready();
   });
 
-  test("that is read-only: jobs are told, and kept once it takes writes again", async () => {
+  test("that is read-only", async () => {
     const set = (value: string) =>
       sql(`ALTER SYSTEM SET default_transaction_read_only = ${value}`, "SELECT pg_reload_conf()");
-    await set("on");
-    const id = await goesOn();
-    await until(async () => (await one.ask("/readyz")).status === 503);
-    expect(await isKept(id)).toBe(false);
-    await set("off");
-    await until(() => isKept(id));
-    await ready();
+    const turn = async () => {
+      await set("on");
+      await until(() => isStale(one));
+    };
+    await refuses("read-only", [turn, () => set("off")]);
+  });
+
+  test("that is a standby, until it is promoted", async () => {
+    const follow = async () => {
+      await engine.stop();
+      writeFileSync(join(engine.folder, "standby.signal"), "");
+      await engine.start();
+    };
+    await refuses("standby", [follow, () => sql("SELECT pg_promote()")]);
   });
 
   test("that one instance alone has lost: the other answers for both", async () => {
     one.toEngine.set("cut");
+    await expectRefused(ALL, one, "cut");
     const id = await goesOn();
-    await until(async () => (await one.ask("/readyz")).status === 503);
+    await until(() => isStale(one));
     expect((await two.ask("/readyz")).status).toBe(200);
+    await expectDone(ALL, two, "cut");
     expect(await (await one.ask("/readyz")).json()).toEqual({ status: "stale" });
     one.toEngine.set();
     await until(() => isKept(id));
+    await ready();
+  });
+
+  const run = async (to: Instance, operation: string, input: object, token?: string) => {
+    const body = JSON.stringify({ operation, input });
+    const who = token === undefined ? "operator" : { token };
+    const answer = await to.ask("/api/v1/run", { method: "POST", body }, who);
+    return { status: answer.status, body: (await answer.json()) as Readonly<Record<string, unknown>> };
+  };
+  const issue = async (input: object = {}) => (await run(one, "auth:issue", { label: "x", ...input })).body;
+  const statusBy = async (to: Instance, { token }: Readonly<Record<string, unknown>>) =>
+    (await run(to, "auth:whoami", {}, String(token))).status;
+
+  test("in whose place comes a standby that had not got the last writes", async () => {
+    const [ended, kept] = [await issue(), await issue()];
+    const link = await issue({ link: true });
+    const copy = `${engine.folder}-copy`;
+    await engine.stop();
+    execFileSync("cp", ["-a", engine.folder, copy]);
+    await engine.start();
+    await ready();
+    const late = await issue();
+    const id = Buffer.alloc(32, "late").toString("base64url");
+    expect((await run(one, "ucan:revoke", { id })).status).toBe(200);
+    expect((await run(one, "auth:revoke", { id: ended["id"] })).status).toBe(200);
+    await until(async () => (await statusBy(two, ended)) === 401);
+    await engine.stop();
+    rmSync(engine.folder, { recursive: true });
+    execFileSync("cp", ["-a", copy, engine.folder]);
+    rmSync(copy, { recursive: true });
+    await engine.start();
+    const seen: number[] = [];
+    await until(async () => {
+      seen.push(await statusBy(one, ended), await statusBy(two, ended));
+      return (await isReady(one)) && (await isReady(two)) && (await statusBy(two, late)) === 401;
+    });
+    // 503 while nobody knows.
+    expect(seen.filter((status) => status !== 401 && status !== 503)).toEqual([]);
+    await until(async () => (await sql(`SELECT 1 FROM revocation WHERE entry = '${id}'`)).length === 1);
+    await until(async () => (await sql(`SELECT 1 FROM ended WHERE id = '${ended["id"]}'`)).length === 1);
+    expect([await statusBy(one, kept), await statusBy(two, kept)]).toEqual([200, 200]);
+    const code = String(link["url"]).split("#login=")[1];
+    const login = await two.ask("/api/v1/login", { method: "POST", body: JSON.stringify({ code }) });
+    expect(login.status).toBe(401);
+  });
+
+  test("from which an instance was away, stopped: it reads again before it judges", async () => {
+    const token = await issue();
+    expect(await statusBy(two, token)).toBe(200);
+    two.child.kill("SIGSTOP");
+    const { body } = await run(one, "auth:revoke", { id: token["id"], wait: true });
+    expect(body).toMatchObject({ revoked: true, missing: [two.number] });
+    const answer = statusBy(two, token);
+    await sleep(200);
+    two.child.kill("SIGCONT");
+    expect(await answer).toBe(401);
     await ready();
   });
 });

@@ -1,16 +1,17 @@
 // Instances of one venue as processes of their own, with what they share: an engine, and proxies in front of it.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { VenueConfigInput } from "../../src/config/types.js";
 import { makeFolder, type Running, run, start } from "../cli/process.js";
-import { BUCKET, CREDENTIALS, REGION, startFakeS3 } from "../drive/store/s3/fake-s3.js";
+import { BUCKET, CREDENTIALS, type FakeS3, REGION, startFakeS3 } from "../drive/store/s3/fake-s3.js";
 import { startProxy, type TcpProxy } from "./proxy.js";
 
 const SEED = "5e".repeat(32);
 export const TOKENS = { alice: "alice-token-of-32-characters-aaaa", bob: "bob-token-of-32-characters-bbbbbb" } as const;
-export type Who = keyof typeof TOKENS;
+/** `operator`: by the local token of the instance that is asked. */
+export type Who = keyof typeof TOKENS | "operator";
 
 /** Reads in its temp root, which is enough to wait there. */
 const CAPS = [{ with: "file://tmp/", can: "crud" }];
@@ -24,7 +25,8 @@ export interface Instance extends Running {
   readonly toEngine: TcpProxy;
   /** Between its peers and it. */
   readonly toPeers: TcpProxy;
-  ask(path: string, init?: RequestInit, who?: Who): Promise<Response>;
+  /** @param who or a token */
+  ask(path: string, init?: RequestInit, who?: Who | { readonly token: string }): Promise<Response>;
   /** Starts a call that is still running when its id is told. @returns the id */
   begin(waitMs?: number, who?: Who): Promise<string>;
   record(
@@ -45,6 +47,7 @@ async function freePort(): Promise<number> {
 }
 
 export interface Cluster {
+  readonly s3: FakeS3;
   /** Starts one more. */
   start(more?: VenueConfigInput): Promise<Instance>;
   close(): Promise<void>;
@@ -86,6 +89,7 @@ export async function startCluster(enginePort: number, config: VenueConfigInput 
   });
   if (prepared.status !== 0) throw new Error(prepared.stderr);
   return {
+    s3,
     async start(more = {}) {
       const port = await freePort();
       const [toEngine, toPeers] = [await proxied(enginePort), await proxied(port)];
@@ -93,7 +97,8 @@ export async function startCluster(enginePort: number, config: VenueConfigInput 
       const file = fileFor(port, { shared: { ...shared, advertise }, ...more });
       const running = start(["serve", "--config", file], { env: { ...env, ENGINE: urlOf(toEngine.port) } });
       await running.until(/Stop with Ctrl-C/);
-      return withCalls(running, { url: `http://127.0.0.1:${port}`, toEngine, toPeers });
+      const operator = readFileSync(join(dirname(file), "state", "local-token"), "utf8").trim();
+      return withCalls(running, { url: `http://127.0.0.1:${port}`, toEngine, toPeers, operator });
     },
     async close() {
       await Promise.all([s3, ...proxies].map((one) => one.close()));
@@ -101,12 +106,18 @@ export async function startCluster(enginePort: number, config: VenueConfigInput 
   };
 }
 
-async function withCalls(running: Running, parts: Pick<Instance, "url" | "toEngine" | "toPeers">): Promise<Instance> {
+interface Parts extends Pick<Instance, "url" | "toEngine" | "toPeers"> {
+  /** The local token. */
+  readonly operator: string;
+}
+
+async function withCalls(running: Running, { operator, ...parts }: Parts): Promise<Instance> {
+  const tokens = { ...TOKENS, operator };
   const ask: Instance["ask"] = (path, init = {}, who = "alice") =>
     fetch(`${parts.url}${path}`, {
       ...init,
       headers: {
-        authorization: `Bearer ${TOKENS[who]}`,
+        authorization: `Bearer ${typeof who === "string" ? tokens[who] : who.token}`,
         "content-type": "application/json",
         ...(init.headers as object),
       },

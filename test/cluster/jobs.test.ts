@@ -1,16 +1,19 @@
 // Jobs of one venue with several instances, as processes, with a real engine.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import postgres from "postgres";
 import { cleanUp } from "../cli/process.js";
 import { describeWhere } from "../needs.js";
 import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../postgres.js";
-import { type Cluster, haveMet, type Instance, startCluster, until } from "./instances.js";
+import { type Cluster, haveMet, type Instance, startCluster, until, type Who } from "./instances.js";
 
-/** Times that an instance is killed in mid-job. */
-const KILLS = Number(process.env["VENUE_FILES_KILLS"] ?? 1);
+/** Times that an instance is killed in mid-job, and how many are at the same time. */
+const KILLS = Number(process.env["VENUE_FILES_KILLS"] ?? 2);
+const AT_ONCE = 5;
 /** Where the bar is asked for; machines that are busy with other suites take longer. */
 const MOST_MS = process.env["VENUE_FILES_KILLS"] === undefined ? 60_000 : 15_000;
+/** What each request to the bucket takes at most, and what a change takes then. */
+const REQUEST_MS = 300;
+const CHANGE_MS = 1500;
 const LOST = { status: "FAILED", errorCode: "INSTANCE_LOST", errorData: { mayHaveHappened: true } };
 
 describeWhere(hasPostgres, NO_POSTGRES)("jobs of several instances", () => {
@@ -21,7 +24,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("jobs of several instances", () => {
 
   beforeAll(async () => {
     engine = await startPostgres();
-    cluster = await startCluster(engine.port);
+    const tmp = { temp: true, perInstance: true } as const;
+    cluster = await startCluster(engine.port, { file: { roots: { tmp, mine: { dlfs: "lines" } } } });
     [one, two] = [await cluster.start(), await cluster.start()];
     await haveMet([one, two]);
   }, 180_000);
@@ -33,20 +37,14 @@ describeWhere(hasPostgres, NO_POSTGRES)("jobs of several instances", () => {
 
   beforeEach(() => haveMet([one, two]));
   afterEach(() => {
+    cluster.s3.fault = undefined;
     for (const { toEngine, toPeers } of [one, two]) {
       toEngine.set();
       toPeers.set();
     }
   });
 
-  async function rows(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const sql = postgres(engine.url, { max: 1, connection: { search_path: "venue_files" }, onnotice: () => {} });
-    try {
-      return [...(await sql.unsafe(statement))];
-    } finally {
-      await sql.end({ timeout: 1 });
-    }
-  }
+  const rows = (statement: string) => engine.sql(statement);
 
   /** What all instances say of a job, once it holds for one. */
   const answers = (all: readonly Instance[], id: string) => Promise.all(all.map((one) => one.record(id)));
@@ -74,28 +72,75 @@ describeWhere(hasPostgres, NO_POSTGRES)("jobs of several instances", () => {
     expect(await rows(`SELECT state FROM job WHERE id = '${id}'`)).toEqual([]);
   });
 
+  /** A change that can be repeated. */
+  const append = async (to: Instance, operationId: string, path: "run" | "invoke") => {
+    const input = { root: "mine", path: "lines.txt", content: `${operationId}\n`, operationId };
+    const body = JSON.stringify({ operation: "v/ops/file/append", input });
+    const answer = await to.ask(`/api/v1/${path}`, { method: "POST", body }, "operator");
+    return { code: answer.status, body: (await answer.json()) as Readonly<Record<string, unknown>> };
+  };
+
+  interface Killed {
+    /** Job that is lost. */
+    readonly waiting: string;
+    readonly name: string;
+    /** Whether somebody was told that the change was made. */
+    readonly isDone: boolean;
+  }
+
+  /** Kills an instance while one of its calls waits and one changes something, which its client then repeats elsewhere. */
+  async function kill(victim: Instance, name: string): Promise<Killed> {
+    const [first, waiting] = [await append(victim, name, "invoke"), await victim.begin()];
+    expect(first.body).toMatchObject({ status: "STARTED" });
+    const changing = String(first.body["id"]).slice(2);
+    await sleep(Math.random() * CHANGE_MS);
+    victim.child.kill("SIGKILL");
+    const killed = performance.now();
+    const repeated = append(two, name, "run");
+    const end = async (id: string, who: Who) => {
+      await until(async () => {
+        const { status, record } = await one.record(id, who);
+        return status === 200 && record["status"] !== "STARTED";
+      }, MOST_MS);
+      expect(performance.now() - killed).toBeLessThan(MOST_MS);
+      const [found, same] = [await one.record(id, who), await two.record(id, who)];
+      expect(same).toEqual(found);
+      return found.record;
+    };
+    expect(await end(waiting, "alice")).toMatchObject(LOST);
+    const record = await end(changing, "operator");
+    const { code, body } = await repeated;
+    if (record["status"] !== "COMPLETE") expect(record).toMatchObject(LOST);
+    if (code !== 200) expect([code, body["errorCode"]]).toEqual([409, "OUTCOME_UNKNOWN"]);
+    return { waiting, name, isDone: record["status"] === "COMPLETE" || code === 200 };
+  }
+
   test(
-    "killed in mid-job: everybody says the same within 15 s, and what was in its reply is gone",
+    "killed in mid-job: everybody says the same within 15 s, nothing is done twice, and what was in its reply is gone",
     async () => {
-      const survivors = [one, two] as const;
-      for (let kill = 0; kill < KILLS; kill++) {
-        const victim = await cluster.start();
-        await haveMet([one, two, victim]);
-        const id = await victim.begin();
-        victim.child.kill("SIGKILL");
-        const killed = performance.now();
-        await until(async () => (await survivors[0].record(id)).record["status"] === "FAILED", MOST_MS);
-        expect(performance.now() - killed).toBeLessThan(MOST_MS);
-        const [first, second] = await answers(survivors, id);
-        expect(first).toMatchObject({ status: 200, record: LOST });
-        expect(second).toEqual(first);
-        await until(async () => (await survivors[1].record(victim.known)).status === 404);
-        expect((await survivors[1].record(id, "bob")).status).toBe(403);
-        const list = (await (await survivors[1].ask("/api/v1/jobs")).json()) as object;
-        expect(list).toMatchObject({ items: expect.arrayContaining([id]) });
+      for (let killed = 0; killed < KILLS; killed += AT_ONCE) {
+        const victims: Instance[] = [];
+        while (victims.length < Math.min(AT_ONCE, KILLS - killed)) victims.push(await cluster.start());
+        await haveMet([one, two, ...victims]);
+        cluster.s3.fault = () => ({ after: sleep(Math.random() * REQUEST_MS) });
+        const changes = await Promise.all(victims.map((victim) => kill(victim, `change-${victim.number}`)));
+        cluster.s3.fault = undefined;
+        await sleep(REQUEST_MS);
+        const text = await (await two.ask("/api/v1/files/mine/lines.txt", {}, "operator")).text();
+        for (const { name, isDone } of changes) {
+          const times = text.split("\n").filter((line) => line === name).length;
+          expect(times).toBeLessThanOrEqual(1);
+          expect(times).toBeGreaterThanOrEqual(isDone ? 1 : 0);
+        }
+        const list = (await (await two.ask("/api/v1/jobs")).json()) as object;
+        expect(list).toMatchObject({ items: expect.arrayContaining(changes.map(({ waiting }) => waiting)) });
         expect(list).not.toHaveProperty("incomplete");
-        await survivors[1].ask(`/api/v1/jobs/${id}/delete`, { method: "PUT" });
-        await until(async () => (await survivors[0].record(id)).status === 404);
+        for (const { waiting } of changes) {
+          expect((await two.record(waiting, "bob")).status).toBe(403);
+          await two.ask(`/api/v1/jobs/${waiting}/delete`, { method: "PUT" });
+          await until(async () => (await one.record(waiting)).status === 404);
+        }
+        for (const { known } of victims) await until(async () => (await two.record(known)).status === 404);
       }
     },
     120_000 + KILLS * 30_000,

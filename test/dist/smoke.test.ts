@@ -179,11 +179,11 @@ describe("a start loads only what it needs:", () => {
   }
 
   const packagesOf = async (act: Parameters<typeof modulesOf>[0]) => packagesIn(await modulesOf(act));
-  /** What only the modules of WebDAV and of the page have in them, as far as they were loaded. */
+  /** What only the modules of WebDAV, of the page and of shared state have in them, as far as they were loaded. */
   function partsIn(urls: readonly string[]): string[] {
     const own = urls.filter((url) => url.startsWith(new URL("../../dist/", import.meta.url).href));
     const text = own.map((url) => readFileSync(fileURLToPath(url), "utf8")).join("\n");
-    return ["PROPFIND", "dist/web/"].filter((part) => text.includes(part));
+    return ["PROPFIND", "dist/web/", "INSERT INTO"].filter((part) => text.includes(part));
   }
   const largest = (urls: readonly string[]): number =>
     Math.max(...urls.filter((url) => url.startsWith("file:")).map((url) => statSync(fileURLToPath(url)).size));
@@ -229,10 +229,12 @@ describe("a start loads only what it needs:", () => {
     },
   );
 
-  test("serve until /mcp is used, no MCP SDK", async () => {
+  test("serve until /mcp is used, no MCP SDK; as one process, nothing of what several share, and no file of it", async () => {
+    const files: string[] = [];
     const modules = await modulesOf(async (env) => {
       const served = await serve([], { env });
       await fetch(`${served.url}/api/v1/status`);
+      files.push(...readdirSync(join(served.tmp, ".local/state/venue-files"), { recursive: true }).map(String));
       await served.stop();
     });
     const packages = packagesIn(modules);
@@ -241,6 +243,10 @@ describe("a start loads only what it needs:", () => {
     // While there are descriptors left: the first line may be that there are none.
     expect(packages).toContain("pino");
     expect(packages).not.toContain("@modelcontextprotocol/server");
+    // One process is alone: it has neither the client of an engine nor what uses it.
+    expect(packages).not.toContain("postgres");
+    const own = ["venue-files", "venue-files/running.json"];
+    expect(files.toSorted()).toEqual(["format", "local-token", "revocation-guard", ...own]);
   });
 });
 

@@ -52,7 +52,7 @@ export interface Shared {
    * connection broke after it was sent
    */
   readonly query: SharedQuery;
-  /** Runs statements in one transaction, under the same 2 s. @throws as {@link query}; whatever `work` throws rolls it back */
+  /** Runs statements in one transaction, 2 s each. @throws as {@link query}; whatever `work` throws rolls it back */
   transaction<Result>(work: (query: SharedQuery) => Promise<Result>): Promise<Result>;
   sealed(table: string): Seal;
   /** 32 bytes that all instances of the venue derive for a use, and nobody else: for MACs. */

@@ -31,6 +31,10 @@ const CLAIM = `WITH expired AS (
   )
   SELECT EXISTS (SELECT FROM mine) AS mine, r.digest, r.owner, r.sealed FROM (SELECT) one LEFT JOIN repeat r ON r.key = $1`;
 
+const OPEN = "WHERE key = $1 AND owner = $2 AND sealed IS NULL";
+const RELEASE = `DELETE FROM repeat ${OPEN}`;
+const SETTLE = `UPDATE repeat SET sealed = $3 ${OPEN}`;
+
 interface ClaimRow {
   readonly mine: boolean;
   /** `null` beside `mine: false`: another instance inserted the row at the same moment. */
@@ -43,28 +47,20 @@ export function createSharedRepeats(shared: Shared): SharedRepeats {
   const secret = shared.secret(TABLE);
   const seal = shared.sealed(TABLE);
   const hashOf = (text: string) => createHmac("sha256", secret).update(text).digest("hex");
-  const waiting = new Map<string, () => Promise<unknown>>();
   const isLive = (owner: number) =>
     owner === shared.self.number || shared.peers().some(({ number, live }) => number === owner && live);
-  const writeLater = async (): Promise<void> => {
-    while (waiting.size > 0) {
-      await pause(RETRY_MS, undefined, { ref: false });
-      for (const [row, write] of waiting) {
-        try {
-          await write();
-          waiting.delete(row);
-        } catch {
-          break;
-        }
-      }
-    }
-  };
+  const owed = createOwed();
   return {
     async claim({ id, key, digest, scope }) {
       const row = hashOf(key);
-      await waiting.get(row)?.();
+      const owner = shared.self.number;
+      await owed.pay(row);
       for (;;) {
-        const [found] = await shared.query<ClaimRow>(CLAIM, [row, hashOf(digest), shared.self.number]);
+        const [found] = await shared.query<ClaimRow>(CLAIM, [row, hashOf(digest), owner]).catch((error: unknown) => {
+          // The engine may hear of it all the same; nobody else could make the call then.
+          owed.owe(row, () => shared.query(RELEASE, [row, owner]));
+          throw error;
+        });
         if (found === undefined) throw new Error("A claim answers with one row");
         if (found.mine) return undefined;
         if (found.digest !== null && found.digest !== hashOf(digest)) throw operationIdInUse(id);
@@ -76,19 +72,46 @@ export function createSharedRepeats(shared: Shared): SharedRepeats {
     async settle(key, record) {
       const row = hashOf(key);
       const text = record && written(record);
-      const owned = "WHERE key = $1 AND owner = $2";
       const owner = shared.self.number;
       const write = () =>
         text === undefined
-          ? shared.query(`DELETE FROM repeat ${owned}`, [row, owner])
-          : shared.query(`UPDATE repeat SET sealed = $3 ${owned}`, [row, owner, seal.seal(row, Buffer.from(text))]);
+          ? shared.query(RELEASE, [row, owner])
+          : shared.query(SETTLE, [row, owner, seal.seal(row, Buffer.from(text))]);
+      await write().catch(() => owed.owe(row, write));
+    },
+  };
+}
+
+/** Writes that the engine has yet to get, one a row. */
+function createOwed() {
+  const waiting = new Map<string, { readonly write: () => Promise<unknown>; running?: Promise<unknown> }>();
+  let isWriting = false;
+  /** Whoever goes on with a row waits for it: later it would undo what came after it. */
+  const pay = async (row: string): Promise<void> => {
+    const one = waiting.get(row);
+    if (one === undefined) return;
+    one.running ??= one.write().finally(() => delete one.running);
+    await one.running;
+    if (waiting.get(row) === one) waiting.delete(row);
+  };
+  const payAll = async (): Promise<void> => {
+    isWriting = true;
+    while (waiting.size > 0) {
+      await pause(RETRY_MS, undefined, { ref: false });
       try {
-        await write();
+        for (const row of waiting.keys()) await pay(row);
       } catch {
-        for (const oldest of waiting.keys()) if (waiting.size >= MOST_WAITING) waiting.delete(oldest);
-        waiting.set(row, write);
-        if (waiting.size === 1) void writeLater();
+        // The engine is still away.
       }
+    }
+    isWriting = false;
+  };
+  return {
+    pay,
+    owe(row: string, write: () => Promise<unknown>): void {
+      for (const oldest of waiting.keys()) if (waiting.size >= MOST_WAITING) waiting.delete(oldest);
+      waiting.set(row, { write });
+      if (!isWriting) void payAll();
     },
   };
 }

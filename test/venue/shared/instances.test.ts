@@ -119,7 +119,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
 
   test("whose way to the engine takes 200 ms start and go on", async () => {
     const proxy = await startProxy(ground.engine.port);
-    proxy.set({ delayMs: 100 });
+    // There and back.
+    proxy.set({ delayMs: 200 });
     const far = ground.env.DB.replace(`:${ground.engine.port}/`, `:${proxy.port}/`);
     const one = await ground.start(configOf(), silentLog, far);
     await expect(one.query("SELECT 1 AS n")).resolves.toEqual([{ n: 1 }]);

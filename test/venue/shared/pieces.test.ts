@@ -120,6 +120,25 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     await expect(again).resolves.toMatchObject({ written: 1 });
   }, 30_000);
 
+  test("a change with an operation id that a stopped engine heard of too late is the other's to make", async () => {
+    const one = await instance();
+    const two = await instance();
+    // The engine knows the statement, so it comes as a whole.
+    const before = one.call("write", { content: "x", operationId: "known" });
+    await one.begun(1);
+    one.writes[0]?.resolve(WRITTEN);
+    await before;
+    ground.engine.signal("SIGSTOP");
+    const refused = await failureOf(one.call("write", { content: "x", operationId: "f" }));
+    ground.engine.signal("SIGCONT");
+    expect(refused).toMatchObject({ code: "SHARED_STATE_UNAVAILABLE" });
+    const second = two.call("write", { content: "x", operationId: "f" });
+    await two.begun(1);
+    two.writes[0]?.resolve(WRITTEN);
+    await expect(second).resolves.toMatchObject({ written: 1 });
+    expect(one.writes).toHaveLength(1);
+  });
+
   test("a ticket of one is taken by the other, for what it was made alone, and judged there", async () => {
     const key = keyOf(openIdentity({ seed: config.seed, log: silentLog }));
     const refused = new Set<string>();

@@ -10,7 +10,7 @@ import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { parseJson } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { type Endpoint, endpointsOf, json, jsonContent, location, queryParameter } from "../openapi/endpoint.js";
-import { outputJson, recordText, sendJson } from "../plumbing/answer.js";
+import { outputJson, recordText, sendError, sendJson } from "../plumbing/answer.js";
 import { lacksScope } from "../plumbing/challenge.js";
 import { abortOnClose } from "../plumbing/connection.js";
 import { publicPath } from "../plumbing/entrance.js";
@@ -91,12 +91,9 @@ async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   reply.header("location", location);
   if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record, exchange.memory));
   if (!isTerminal(record.status)) throw new HttpError(504, `Still running: see ${location}`);
-  const { error, errorCode, errorData } = record;
-  return sendJson(
-    reply,
-    httpStatusOf(errorCode, errorData, call.operation),
-    JSON.stringify({ error, errorCode, errorData }),
-  );
+  const { error = "", errorCode, errorData } = record;
+  const status = httpStatusOf(errorCode, errorData, call.operation);
+  return sendError(reply, new HttpError(status, error, {}, { errorCode, errorData }));
 }
 
 /** @throws HttpError for an unknown operation, Overloaded */

@@ -6,6 +6,8 @@ import { escapeText } from "../../../core/errors/texts.js";
 import { codeOf } from "../../../core/unknown.js";
 import type { HttpHost } from "../host.js";
 
+/** With each 503, whatever was not to be had: in seconds, where it is not known better. */
+const RETRY_AFTER = { "retry-after": "1" };
 /** Maximum characters of a caller's text repeated in a response. */
 const MAX_ECHO_CHARS = 512;
 
@@ -25,7 +27,7 @@ export class HttpError extends Error {
   ) {
     super(text);
     this.status = status;
-    this.headers = headers;
+    this.headers = status === 503 ? { ...RETRY_AFTER, ...headers } : headers;
     this.more = more;
   }
 }
@@ -66,7 +68,7 @@ export const issuerUnavailable = (retryAfterMs: number): HttpError => {
 
 /** Nothing was done, so the request can be repeated. */
 const sharedUnavailable = ({ message, code }: FileAdapterError): HttpError =>
-  new HttpError(503, message, { "retry-after": "1" }, { errorCode: code });
+  new HttpError(503, message, {}, { errorCode: code });
 
 export const ticketTakenBack = (): HttpError =>
   new HttpError(401, "The rights behind this ticket were revoked. Authenticate, and ask file:transfer for another", {
@@ -126,8 +128,7 @@ export const tooManyRequests = (retryAfterMs: number): HttpError => {
   return new HttpError(429, `Too many requests. Retry after ${seconds} s`, { "retry-after": `${seconds}` });
 };
 
-export const tooManyConnections = (): HttpError =>
-  new HttpError(503, "Too many connections. Retry after 1 s", { "retry-after": "1" });
+export const tooManyConnections = (): HttpError => new HttpError(503, "Too many connections. Retry after 1 s");
 
 export const invalidForward = (): HttpError =>
   new HttpError(401, "Venue-Forward is for instances of this venue, and holds once. Leave it out", {
@@ -136,7 +137,7 @@ export const invalidForward = (): HttpError =>
 
 /** An instance that is there, but not reached: whatever it has is not gone. */
 export const peerUnreachable = (): HttpError =>
-  new HttpError(503, "The instance that has this job cannot be reached now. Retry after 1 s", { "retry-after": "1" });
+  new HttpError(503, "The instance that has this job cannot be reached now. Retry after 1 s");
 
 const internal = (requestId: string): HttpError => new HttpError(500, `Internal error (${requestId})`);
 
