@@ -45,6 +45,7 @@ function configFile(folder, shared) {
   const given = {
     ...{ port: 0, seed: "5e".repeat(32), stateDir: join(folder, "state"), rateLimit: false },
     drives: { store: { s3: { bucket, endpoint, prefix: "bench/" } } },
+    storage: { content: "s3", s3: { bucket, endpoint, prefix: "bench/" } },
     file: { roots: { tmp: { temp: true, perInstance: true } } },
     auth: { tokens: [{ name: "bench", token: { env: "BENCH" }, caps: [{ with: "file://tmp/", can: "crud" }] }] },
     ...shared,

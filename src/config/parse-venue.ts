@@ -3,7 +3,7 @@
 import { isObject } from "../core/unknown.js";
 import type { JsonSchema } from "./checks/check-schema.js";
 import { checkValue, type Place, placeBelow, quotedPath } from "./checks/check-schema.js";
-import { warnOfDrives } from "./checks/drives.js";
+import { warnOfDrives, warnOfPlainText } from "./checks/drives.js";
 import { warnOfIdleRights } from "./checks/idle-rights.js";
 import { canonicalPrefix, checkProfiles } from "./checks/profiles.js";
 import { checkRelations, type IsGrant } from "./checks/relations.js";
@@ -68,6 +68,7 @@ export function readVenue(venue: Place, value: unknown, options: VenueParseOptio
         warnings: [
           ...warnings,
           ...warnOfIdleRights(venue, config),
+          ...warnOfPlainText(venue, config),
           ...warnOfDrives(venue, config),
           ...warnOfIdentity(venue, config),
         ],
@@ -142,7 +143,8 @@ function normaliseProfile({ prefix, ...profile }: ProfileConfig): ProfileConfig 
   return canonical === undefined ? profile : { ...profile, prefix: canonical };
 }
 
-function normaliseStorage({ path }: CheckedVenue["storage"]): StorageConfig {
+function normaliseStorage({ path, s3 }: CheckedVenue["storage"]): StorageConfig {
+  if (s3 !== undefined) return { content: "s3", s3 };
   return path === undefined ? { content: "memory" } : { content: "file", path };
 }
 

@@ -11,12 +11,15 @@ export type {
   VenueConfigInput,
 } from "../schema/types.js";
 
-/** Storage of asset content; `path` is absolute. */
-export type StorageConfig = { readonly content: "memory" } | { readonly content: "file"; readonly path: string };
+/** An S3 bucket, which venues may share. Absent fields come from the environment. */
+export type S3Config = NonNullable<VenueConfigChecked["storage"]["s3"]>;
+/** Storage of assets; `path` is absolute. */
+export type StorageConfig =
+  | { readonly content: "memory" }
+  | { readonly content: "file"; readonly path: string }
+  | { readonly content: "s3"; readonly s3: S3Config };
 
 type Drives = VenueConfigChecked["drives"];
-/** An S3 bucket, which venues may share. Absent fields come from the environment. */
-export type S3Config = NonNullable<Exclude<NonNullable<Drives["store"]>, "memory">["s3"]>;
 /** Storage of drives; `path` is absolute. */
 type DriveStoreConfig = "memory" | { readonly path: string } | { readonly s3: S3Config };
 

@@ -1707,9 +1707,20 @@ export interface VenueConfigInput {
   /** Where the content of assets is kept. */
   readonly storage?: {
     /** memory: until the venue stops. */
-    readonly content?: "memory" | "file";
+    readonly content?: "memory" | "file" | "s3";
     /** Folder for the content; only with content "file", which needs it. */
     readonly path?: string;
+    /** Object storage, as of drives, below assets/; only with content "s3", which needs it. */
+    readonly s3?: {
+      /** Name of the bucket, which must exist. */
+      readonly bucket: string;
+      /** What the names of all objects begin with, and a slash. */
+      readonly prefix?: string;
+      /** Where a server other than AWS answers. */
+      readonly endpoint?: string;
+      /** Region of the bucket. */
+      readonly region?: string;
+    };
   };
   /** Assets: metadata with an id, and their content. */
   readonly assets?: {
@@ -2183,8 +2194,14 @@ export interface VenueConfigChecked {
     readonly maxLocks: number;
   };
   readonly storage: {
-    readonly content: "memory" | "file";
+    readonly content: "memory" | "file" | "s3";
     readonly path?: string;
+    readonly s3?: {
+      readonly bucket: string;
+      readonly prefix?: string;
+      readonly endpoint?: string;
+      readonly region?: string;
+    };
   };
   readonly assets: {
     readonly maxTotalBytes: number;

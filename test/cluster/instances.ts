@@ -68,6 +68,7 @@ export async function startCluster(enginePort: number, config: VenueConfigInput 
     const given = {
       ...{ port, seed: SEED, stateDir: join(folder, "state"), rateLimit: false },
       drives: { store: { s3: { bucket: BUCKET, endpoint: s3.endpoint } } },
+      storage: { content: "s3", s3: { bucket: BUCKET, endpoint: s3.endpoint } },
       file: { roots: { tmp: { temp: true, perInstance: true } } },
       auth: {
         tokens: Object.keys(TOKENS).map((name) => ({ name, token: { env: name.toUpperCase() }, caps: CAPS })),

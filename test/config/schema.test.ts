@@ -76,10 +76,10 @@ describe("config.example.json5", () => {
   });
 
   test("shows what several instances share", () => {
-    const { shared } = everything;
+    const { shared, storage } = everything;
     const drives = { store: { s3: { bucket: "drives" } } };
     const file = { roots: { docs: { path: "/docs", shared: true }, tmp: { temp: true, perInstance: true } } };
-    expect(venueProblems({ shared, drives, file, seed: "ab".repeat(32) }, {})).toEqual([]);
+    expect(venueProblems({ shared, storage, drives, file, seed: "ab".repeat(32) }, {})).toEqual([]);
   });
 
   test("has no key or token in it that someone could leave in place", () => {
@@ -96,7 +96,7 @@ describe("config.example.json5", () => {
 
   test("shows every supported key", () => {
     // Of keys that stand there twice the last counts.
-    const other = parseObject(all.replace(/^ *(?:store: \{ path|shared: \{.* env): .*\n/gm, ""));
+    const other = parseObject(all.replace(/^ *(?:store: \{ path|storage: \{ content|shared: \{.* env): .*\n/gm, ""));
     expect([...new Set([...usedPaths(everything), ...usedPaths(other)])].sort()).toEqual(documented);
   });
 });
@@ -206,6 +206,7 @@ describe("schemas/config.json", () => {
         ...under("rateLimit", "perSecond", "burst"),
         ...under("webdav", "enabled", "anonymous", "lockSeconds", "maxLocks"),
         ...under("storage", "content", "path"),
+        ...under("storage.s3", "bucket", "prefix", "endpoint", "region"),
         ...under("assets", "maxTotalBytes", "write"),
         ...under("jobs", "inlineWaitMs", "maxWaitMs", "max", "maxBytes", "ttlMs"),
         ...under("mcp", "defaultReadBytes", "defaultReadLines", "maxReadBytes", "includeAdapters"),
@@ -325,7 +326,12 @@ describe("schemas/config.json", () => {
       rateLimit: fc.oneof(fc.constant(false), some({ perSecond: mostly(1), burst: mostly(1) })),
       storage: fc.oneof(
         whole({ content: mostly("file"), path: mostly("a") }),
-        some({ content: mostly("file", "memory"), path: mostly("a", undefined) }),
+        whole({ content: mostly("s3"), s3: some({ bucket: mostly("abc"), region: mostly("x") }) }),
+        some({
+          content: mostly("file", "memory", "s3"),
+          path: mostly("a", undefined),
+          s3: mostly({ bucket: "abc" }, undefined),
+        }),
       ),
       assets: some({ maxTotalBytes: mostly(0), write: mostly("public", "operator") }),
       log: some({ level: mostly("debug", "info", "warn", "error", "silent"), file: mostly("a") }),

@@ -395,7 +395,7 @@ describe("a venue", () => {
       ["rateLimit.perSecond", 0, `${atLeast(1)}, not 0`],
       ["rateLimit.burst", 1.5, `${atLeast(1)}, not 1.5`],
       ["storage", "memory", "an object, not a string"],
-      ["storage.content", "s3", `"memory" or "file"`],
+      ["storage.content", "disk", `"memory" or "file" or "s3"`],
       ["assets.maxTotalBytes", -1, `${atLeast(0)}, not -1`],
       ["assets.write", "all", `"public" or "operator"`],
       ["assets.write", true, `"public" or "operator", not true`],

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { forgetsDrives } from "../../config/checks/drives.js";
 import { ConfigError } from "../../config/errors.js";
 import { bareHost } from "../../config/loopback.js";
-import type { VenueConfig } from "../../config/types.js";
+import type { S3Config, VenueConfig } from "../../config/types.js";
 import { fileErrno, folderErrno, socketErrno } from "../../jail/creatable.js";
 import { NO_DATABASE } from "../../venue/start/drives.js";
 import { OPEN_FAILURES } from "../../venue/start/open-parts.js";
@@ -32,7 +32,7 @@ export async function startProblems(
   const listening = await listenErrno(config);
   return [
     ...fileProblems(config),
-    ...(await storageProblems(config)),
+    ...(await storageProblems(config, env)),
     ...(hasKey ? [] : newKeyProblems(config)),
     ...(await driveProblems(config, env)),
     ...stateProblems(config, env),
@@ -54,8 +54,9 @@ function fileProblems({ audit, log }: VenueConfig): readonly string[] {
   });
 }
 
-async function storageProblems({ storage }: VenueConfig): Promise<readonly string[]> {
+async function storageProblems({ storage }: VenueConfig, env: Environment): Promise<readonly string[]> {
   if (storage.content === "memory") return [];
+  if (storage.content === "s3") return credentialProblems("storage.s3", storage.s3, env);
   const { path } = storage;
   const errno = folderErrno(path);
   if (errno !== undefined) return [openProblem("'storage.path' cannot be opened", errno, path)];
@@ -77,10 +78,7 @@ async function driveProblems(config: VenueConfig, env: Environment): Promise<rea
   const { store } = config.drives;
   const opensDatabase = typeof store === "object" || hasLastingDrives(config);
   if (opensDatabase && !isLoadable("lmdb")) return [`'drives.store' cannot be opened: ${NO_DATABASE}`];
-  if (typeof store === "object" && "s3" in store) {
-    const { credentials } = s3Access(store.s3, env);
-    return credentials === undefined ? [`'drives.store' cannot be opened: ${NO_CREDENTIALS}`] : [];
-  }
+  if (typeof store === "object" && "s3" in store) return credentialProblems("drives.store", store.s3, env);
   if (!opensDatabase) return [];
   const path = typeof store === "object" ? store.path : join(stateDirOf(config, env), "drives");
   const errno = typeof store === "object" ? folderErrno(path) : undefined;
@@ -94,6 +92,10 @@ async function driveProblems(config: VenueConfig, env: Environment): Promise<rea
   }
 }
 
+function credentialProblems(key: string, s3: S3Config, env: Environment): readonly string[] {
+  return s3Access(s3, env).credentials === undefined ? [`'${key}' cannot be opened: ${NO_CREDENTIALS}`] : [];
+}
+
 function stateProblems(config: VenueConfig, env: Environment): readonly string[] {
   if (!needsState(config)) return [];
   try {
@@ -105,10 +107,11 @@ function stateProblems(config: VenueConfig, env: Environment): readonly string[]
   }
 }
 
-/** Whether a start opens the state directory: for the local token, S3 drives, or persistent drives in roots. */
+/** Whether a start opens the state directory: for the local token, a bucket, or persistent drives in roots. */
 function needsState(config: VenueConfig): boolean {
   const { store } = config.drives;
-  if (hasLocalToken(config) || (typeof store === "object" && "s3" in store)) return true;
+  if (hasLocalToken(config) || config.storage.content === "s3") return true;
+  if (typeof store === "object" && "s3" in store) return true;
   return store === undefined && hasLastingDrives(config);
 }
 

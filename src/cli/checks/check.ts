@@ -20,7 +20,7 @@ import { publicCapsOf, servesPublic } from "../../venue/identity/public-caps.js"
 import { type RevocationPlace, revocationPlace } from "../../venue/identity/revocation-place.js";
 import { openRevocations } from "../../venue/identity/revocations.js";
 import { resolveStaticTokens, type StaticToken, staticTokenDids } from "../../venue/identity/static-tokens.js";
-import { s3Access } from "../../venue/start/s3-access.js";
+import { bucketText, s3Access } from "../../venue/start/s3-access.js";
 import { hasLocalToken, stateDirOf, withOwnStateDirs } from "../../venue/start/state/place.js";
 import { NOT_OPENED } from "../../venue/start/state/roots.js";
 import { checkSecretsOutside, knownStateDir } from "../../venue/start/state/secrets.js";
@@ -104,6 +104,7 @@ async function factsOf(config: VenueConfig, { env, problems, file }: Look): Prom
       commands: await commandsOf(config),
       state: knownStateDir(config, env),
       drives: drivesOf(config, env),
+      assets: assetsOf(config, env),
       warnings: [
         ...warnings,
         ...opened.warnings,
@@ -165,9 +166,12 @@ function drivesOf(config: VenueConfig, env: CommandContext["env"]): string {
   if (forgetsDrives(config)) return "in memory";
   if (store === undefined || store === "memory") return `in ${join(stateDirOf(config, env), "drives")}`;
   if ("path" in store) return `in ${store.path}`;
-  const { bucket, prefix, endpoint, region } = s3Access(store.s3, env);
-  const below = prefix === undefined ? "" : ` below ${prefix.replace(/\/$/, "")}/`;
-  return `in bucket ${bucket}${below} of ${endpoint ?? "AWS"}, region ${region}`;
+  return bucketText(s3Access(store.s3, env));
+}
+
+function assetsOf({ storage }: VenueConfig, env: CommandContext["env"]): string {
+  if (storage.content === "memory") return "in memory";
+  return storage.content === "file" ? `in ${storage.path}` : bucketText(s3Access(storage.s3, env));
 }
 
 function collectProblems<T>(step: () => T, problems: string[]): T | undefined {

@@ -36,6 +36,8 @@ export interface VenueFacts {
   readonly state: string | undefined;
   /** Location of drives, in words. */
   readonly drives: string;
+  /** Where assets are kept. */
+  readonly assets: string;
   readonly warnings: readonly string[];
 }
 
@@ -71,7 +73,7 @@ export function describeVenue(facts: VenueFacts): string {
     ["UCANs", ucans(config.auth.ucan)],
     ["revocations", revocationList(facts.revocations)],
     ["MCP", config.mcp === false ? "off" : "on, at /mcp"],
-    ["assets", config.storage.content === "memory" ? "in memory" : `in ${config.storage.path}`],
+    ["assets", facts.assets],
     ["state", facts.state ?? "none"],
     ...(facts.localTokenIn === undefined ? [] : ([["local token", `kept in ${facts.localTokenIn}`]] as const)),
     ["drives", facts.drives],

@@ -1,4 +1,4 @@
-// Warns of drives that would not last.
+// Warns of drives that would not last, and of contents that travel unencrypted.
 
 import { isLoopbackHost } from "../loopback.js";
 import type { VenueConfig } from "../types.js";
@@ -12,7 +12,6 @@ export const forgetsDrives = ({ drives, seed, seedFile, stateDir }: VenueConfig)
 /** Warns if drives of configured roots will not persist although `drives.store` was not set to memory. */
 export function* warnOfDrives(venue: Place, config: VenueConfig): Generator<string> {
   const { store: kept } = config.drives;
-  if (typeof kept === "object" && "s3" in kept) yield* warnOfPlainText(venue, kept.s3.endpoint);
   if (kept === "memory" || !forgetsDrives(config)) return;
   const hasDrives = Object.values(config.file.roots).some(({ kind }) => kind === "dlfs");
   if (!hasDrives) return;
@@ -24,10 +23,16 @@ export function* warnOfDrives(venue: Place, config: VenueConfig): Generator<stri
 }
 
 /** Warns about plain HTTP: all traffic but the secret access key is readable, including encrypted owner keys. */
-function* warnOfPlainText(venue: Place, endpoint: string | undefined): Generator<string> {
-  if (endpoint === undefined || !endpoint.startsWith("http:")) return;
-  const { hostname } = new URL(endpoint);
-  if (isLoopbackHost(hostname)) return;
-  const place = quotedPath(["drives", "store", "s3", "endpoint"].reduce<Place>(placeBelow, venue));
-  yield `Drives travel unencrypted: make ${place} begin with https:`;
+export function* warnOfPlainText(venue: Place, { drives, storage }: VenueConfig): Generator<string> {
+  const { store } = drives;
+  const buckets = [
+    { what: "Drives", keys: ["drives", "store", "s3"], s3: typeof store === "object" && "s3" in store && store.s3 },
+    { what: "Assets", keys: ["storage", "s3"], s3: storage.content === "s3" && storage.s3 },
+  ];
+  for (const { what, keys, s3 } of buckets) {
+    if (s3 === false || s3.endpoint?.startsWith("http:") !== true || isLoopbackHost(new URL(s3.endpoint).hostname))
+      continue;
+    const place = quotedPath([...keys, "endpoint"].reduce<Place>(placeBelow, venue));
+    yield `${what} travel unencrypted: make ${place} begin with https:`;
+  }
 }

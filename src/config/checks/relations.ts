@@ -31,7 +31,7 @@ export function checkRelations(venue: Place, draft: DraftVenue, isGrant: IsGrant
   checkGrants(placeAt(venue, "auth", "grants"), draft, isGrant);
   checkIssuers(placeAt(venue, "auth", "issuers"), draft, isGrant);
   checkOrigins(placeAt(venue, "corsOrigins"), venue, draft);
-  checkStorage(placeAt(venue, "storage", "path"), draft);
+  checkStorage(placeAt(venue, "storage"), draft);
   checkDrives(venue, draft);
   checkState(venue, draft);
 }
@@ -175,8 +175,15 @@ function servesStrangersByDefault(draft: DraftVenue): boolean {
 }
 
 function checkStorage(place: Place, { storage }: DraftVenue): void {
-  if (storage?.content === "memory" && storage.path !== undefined) report(place, 'is only allowed with content "file"');
-  if (storage?.content === "file" && !isGiven(storage, "path")) report(place, 'is missing: content "file" needs it');
+  if (storage?.content === undefined) return;
+  const needs = { path: "file", s3: "s3" } as const;
+  for (const key of ["path", "s3"] as const) {
+    const content = needs[key];
+    const at = placeAt(place, key);
+    if (storage.content !== content && storage[key] !== undefined)
+      report(at, `is only allowed with content "${content}"`);
+    if (storage.content === content && !isGiven(storage, key)) report(at, `is missing: content "${content}" needs it`);
+  }
 }
 
 /** Drive keys are encrypted with the venue's key; with a new one at each start, drives would become inaccessible. */
@@ -199,12 +206,13 @@ function checkDrives(venue: Place, draft: DraftVenue): void {
 }
 
 /** Without a state directory, refuses features that need one. */
-function checkState(venue: Place, { stateDir, auth, drives }: DraftVenue): void {
+function checkState(venue: Place, { stateDir, auth, drives, storage }: DraftVenue): void {
   if (stateDir !== false) return;
   const store = drives?.store;
   const needs = [
     ...(auth?.localToken === true ? [placeAt(venue, "auth", "localToken")] : []),
     ...(typeof store === "object" && Object.hasOwn(store, "s3") ? [placeAt(venue, "drives", "store", "s3")] : []),
+    ...(storage?.content === "s3" ? [placeAt(venue, "storage", "s3")] : []),
   ];
   for (const place of needs)
     report(place, `needs a state directory, but ${quotedPath(placeAt(venue, "stateDir"))} is false`);

@@ -14,7 +14,7 @@ const placeAt = (place: Place, ...keys: readonly string[]): Place => keys.reduce
  * @param extraRoots given by `--root`
  */
 export function checkShared(venue: Place, draft: DraftVenue, extraRoots: object): void {
-  const { shared, hostname, listen, drives, file } = draft;
+  const { shared, hostname, listen, drives, storage, file } = draft;
   if (shared === undefined) return;
   const own = quotedPath(placeAt(venue, "shared"));
   if (!Object.hasOwn(draft, "seed") && !Object.hasOwn(draft, "seedFile")) {
@@ -24,6 +24,10 @@ export function checkShared(venue: Place, draft: DraftVenue, extraRoots: object)
   const { store } = drives ?? {};
   if (drives !== undefined && (typeof store !== "object" || !Object.hasOwn(store, "s3"))) {
     report(placeAt(venue, "drives", "store"), `must have s3 with ${own}: other instances see no drives elsewhere`);
+  }
+  if (storage?.content !== undefined && storage.content !== "s3") {
+    const place = placeAt(venue, "storage", "content");
+    report(place, `must be "s3" with ${own}, and s3 beside it: other instances see no assets elsewhere`);
   }
   const advertise = placeAt(venue, "shared", "advertise");
   if (!Object.hasOwn(shared, "advertise") && hostname !== undefined) {

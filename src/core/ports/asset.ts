@@ -80,6 +80,13 @@ export interface Assets {
    * @throws AssetError forbidden, invalid_metadata, too_large, full
    */
   register(metadata: JsonObject, caller: Caller, json?: string): Promise<string>;
+  /**
+   * Takes in what other instances have stored: before a list, and before a reference that may be new here.
+   *
+   * @param reference only if it is not known here
+   * @throws STORE_UNAVAILABLE
+   */
+  refresh(reference?: string): Promise<void>;
   /** All ids, newest first. */
   list(page: Page): Paged<string>;
   /** Assets registered by the caller, newest first. */

@@ -44,10 +44,10 @@ export const NEWEST_FORMAT = 2;
 
 /** @param why reason for the operator; contains no paths, keys or hashes */
 export const storeUnavailable = (why: string): FileAdapterError =>
-  adapterError("STORE_UNAVAILABLE", `Drive store cannot be used: ${why}`);
+  adapterError("STORE_UNAVAILABLE", `Store cannot be used: ${why}`);
 
 /** @param what description of the damaged item */
 export const storeDamaged = (what: string): FileAdapterError =>
-  adapterError("STORE_DAMAGED", `Drive store is damaged: ${what}`);
+  adapterError("STORE_DAMAGED", `Store is damaged: ${what}`);
 
 export const storeFull = (): FileAdapterError => adapterError("NO_SPACE", "No space left for the drive store");

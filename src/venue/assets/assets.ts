@@ -12,8 +12,7 @@ import { errnoOf } from "../../jail/sys.js";
 import { canonicalJson, isAssetReference, parseAssetReference } from "./id.js";
 import { contentOf, parseMetadata, readMetadata } from "./metadata.js";
 import { AssetRegistry, costOf, ownerCost } from "./registry.js";
-import type { AssetStore } from "./store.js";
-import { ByteBudget } from "./store.js";
+import { type AssetRecord, type AssetStore, ByteBudget } from "./store.js";
 
 /** Maximum bytes of metadata in total: it stays in memory even when content is stored in files. */
 const MAX_METADATA_TOTAL_BYTES = 268_435_456;
@@ -75,21 +74,27 @@ export class VenueAssets implements Assets {
 
   /** Bytes of metadata and content, counted as `maxTotalBytes` is. */
   get totalBytes(): number {
-    return this.#total.used;
+    return this.#total.used + this.#store.totalBytes;
   }
 
   async load(): Promise<void> {
     const records = await this.#store.load();
     for (const record of records) {
-      this.#count(costOf(record));
       this.#lastAt = Math.max(this.#lastAt, record.registered, ...record.owners.map(({ at }) => at));
     }
-    this.#registry.restore(records);
-    this.#total.count(this.#store.totalBytes);
+    this.#count(this.#registry.restore(records));
     const { maxTotalBytes, log } = this.#options;
-    if (this.#total.used > maxTotalBytes) {
-      log.warn({ bytes: this.#total.used, limit: maxTotalBytes }, "The asset storage is over its limit");
+    if (this.totalBytes > maxTotalBytes) {
+      log.warn({ bytes: this.totalBytes, limit: maxTotalBytes }, "The asset storage is over its limit");
     }
+  }
+
+  async refresh(reference?: string): Promise<void> {
+    if (reference !== undefined) {
+      const id = parseAssetReference(reference, this.#options.did);
+      if (id === undefined || this.#registry.json(id) !== undefined) return;
+    }
+    if (this.#store.news !== undefined) this.#takeIn(await this.#store.news());
   }
 
   /** Registers the asset of an operation; it has no owner and counts against no limit. @returns its id */
@@ -102,6 +107,7 @@ export class VenueAssets implements Assets {
   async register(metadata: JsonObject, caller: Caller, given?: string): Promise<string> {
     this.#checkWrite(caller);
     const { id, json } = parseMetadata(metadata, given);
+    await this.refresh();
     await this.#turns.run(id, () => this.#addOwner({ id, json, did: caller.did }));
     return id;
   }
@@ -127,9 +133,10 @@ export class VenueAssets implements Assets {
 
   async putContent(reference: string, body: AsyncIterable<Uint8Array>, caller: Caller): Promise<string> {
     this.#checkWrite(caller);
+    await this.refresh(reference);
     const expected = contentOf(this.metadata(reference))?.sha256;
     if (expected === undefined) throw new AssetError("no_content_object");
-    if (this.#store.size(expected) === undefined) await this.#upload(body, expected);
+    if ((await this.#sizeOf(expected)) === undefined) await this.#upload(body, expected);
     // Already stored: nothing is written, but a body with another hash must still be refused.
     else for await (const _ of this.#verified(body, { expected }));
     return expected;
@@ -137,24 +144,27 @@ export class VenueAssets implements Assets {
 
   async store(...[content, about, caller]: Parameters<Assets["store"]>): Promise<string> {
     this.#checkWrite(caller);
+    await this.refresh();
     const sha256 = await this.#upload(content);
     return this.register({ name: about.fileName, content: { sha256, ...about } }, caller);
   }
 
   async content(reference: string): Promise<StoredContent> {
+    await this.refresh(reference);
     const content = contentOf(this.metadata(reference));
-    const size = content && this.#store.size(content.sha256);
+    const size = content && (await this.#sizeOf(content.sha256));
     if (content === undefined || size === undefined) throw new AssetError("no_content");
     return { ...content, size, open: (range) => this.#store.open(content.sha256, range) };
   }
 
   readonly resolve: ResolveAsset = async (reference, signal): Promise<AssetContent | undefined> => {
+    await this.refresh(reference);
     const hash = HASH.exec(reference)?.[1];
     const id = hash === undefined ? parseAssetReference(reference, this.#options.did) : undefined;
     const json = id === undefined ? undefined : this.#registry.json(id);
     if (json === undefined && hash === undefined) return undefined;
     const { sha256 = hash, contentType } = (json && contentOf(readMetadata(json))) ?? {};
-    const size = sha256 === undefined ? undefined : this.#store.size(sha256);
+    const size = sha256 === undefined ? undefined : await this.#sizeOf(sha256);
     if (sha256 === undefined || size === undefined) return hash === undefined ? { content: null } : undefined;
     const read = (range: ByteRange) => this.#store.open(sha256, range);
     return { content: stopOnAbort(this.#store.open(sha256), signal), sha256, contentType, stored: { size, read } };
@@ -162,6 +172,16 @@ export class VenueAssets implements Assets {
 
   close(): Promise<void> {
     return this.#store.close();
+  }
+
+  /** Size of content, also where another instance has just stored it. */
+  async #sizeOf(sha256: string): Promise<number | undefined> {
+    if (this.#store.size(sha256) === undefined) await this.refresh();
+    return this.#store.size(sha256);
+  }
+
+  #takeIn(records: readonly AssetRecord[]): void {
+    for (const record of records) this.#count(this.#registry.put(record));
   }
 
   #checkWrite(caller: Caller): void {
@@ -177,12 +197,12 @@ export class VenueAssets implements Assets {
     const bytes = old === undefined ? costOf(record) : ownerCost(did);
     if (record.owners.length > MAX_OWNERS || !this.#take(bytes)) throw new AssetError("full");
     try {
-      await this.#store.save(record);
+      this.#takeIn(await this.#store.save(record));
     } catch (error) {
-      this.#give(bytes);
       throw toAssetError(error);
+    } finally {
+      this.#give(bytes);
     }
-    this.#registry.put(record);
   }
 
   /** @returns the hash of the body */
@@ -190,19 +210,19 @@ export class VenueAssets implements Assets {
     let taken = 0;
     let sha256 = expected ?? "";
     const take = (bytes: number) => {
-      if (!this.#total.take(bytes)) throw new AssetError("full");
+      if (!this.#total.take(bytes, this.#store.totalBytes)) throw new AssetError("full");
       taken += bytes;
     };
     try {
       const ended = (found: string) => {
         sha256 = found;
       };
-      // Concurrent uploads of the same content are kept and counted once.
-      if (await this.#store.put(() => sha256, this.#verified(body, { expected, take, ended }))) taken = 0;
+      await this.#store.put(() => sha256, this.#verified(body, { expected, take, ended }));
       return sha256;
     } catch (error) {
       throw toAssetError(error);
     } finally {
+      // What is stored the store counts, once for all uploads of the same content.
       this.#total.give(taken);
     }
   }
@@ -229,7 +249,7 @@ export class VenueAssets implements Assets {
 
   #take(metadataBytes: number): boolean {
     if (!this.#metadata.take(metadataBytes)) return false;
-    if (this.#total.take(metadataBytes)) return true;
+    if (this.#total.take(metadataBytes, this.#store.totalBytes)) return true;
     this.#metadata.give(metadataBytes);
     return false;
   }

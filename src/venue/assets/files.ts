@@ -11,8 +11,8 @@ import { syncDirectory, writeAll } from "../../database/durable-files.js";
 import { makeFolder } from "../../drive/store/embedded/make-folder.js";
 import { errnoOf } from "../../jail/sys.js";
 import { realHostPath } from "../../process/host-path.js";
+import { formatRecord, parseRecord } from "./format.js";
 import { answerAt, isAnswered } from "./lock.js";
-import { formatRecord, parseRecord } from "./registry.js";
 import { type AssetRecord, AssetStorageError, type AssetStore } from "./store.js";
 
 const CONTENT = "content";
@@ -82,14 +82,13 @@ class AssetFiles implements AssetStore {
     return this.#sizes.get(sha256);
   }
 
-  async put(hash: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<boolean> {
+  async put(hash: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<void> {
     const size = await this.#place(CONTENT, hash, body);
     const sha256 = typeof hash === "string" ? hash : hash();
     // Concurrent uploads of the same content each rename the same bytes; only the first one counts.
-    if (this.#sizes.has(sha256)) return false;
+    if (this.#sizes.has(sha256)) return;
     this.#sizes.set(sha256, size);
     this.#totalBytes += size;
-    return true;
   }
 
   async *open(sha256: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
@@ -120,8 +119,9 @@ class AssetFiles implements AssetStore {
     return records;
   }
 
-  async save(record: AssetRecord): Promise<void> {
+  async save(record: AssetRecord): Promise<readonly AssetRecord[]> {
     await this.#place(METADATA, `${record.id}.json`, formatRecord(record));
+    return [record];
   }
 
   async close(): Promise<void> {
@@ -134,8 +134,8 @@ class AssetFiles implements AssetStore {
     try {
       const handle = await open(placeOf(this.#base, METADATA, name), OLD_FILE);
       try {
-        const record = parseRecord(id, await handle.readFile("utf8"));
-        if (record !== undefined) return record;
+        const record = parseRecord(await handle.readFile("utf8"));
+        if (record?.id === id) return record;
         reason = "not a record of this asset";
       } finally {
         await handle.close();
@@ -179,7 +179,10 @@ class AssetFiles implements AssetStore {
 /** Path of a file; sharded by the first byte, so that no folder grows very large. */
 const placeOf = (base: string, kind: string, name: string): string => join(base, kind, name.slice(0, 2), name);
 
-async function writeBody(handle: FileHandle, body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number> {
+export async function writeBody(
+  handle: FileHandle,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<number> {
   let size = 0;
   for await (const chunk of body) {
     await writeAll(handle, chunk, size);

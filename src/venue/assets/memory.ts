@@ -30,13 +30,12 @@ class AssetMemory implements AssetStore {
     return this.#contents.get(sha256)?.size;
   }
 
-  async put(hash: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<boolean> {
+  async put(hash: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<void> {
     const stored = await collect(body);
     const sha256 = typeof hash === "string" ? hash : hash();
-    if (this.#contents.has(sha256)) return false;
+    if (this.#contents.has(sha256)) return;
     this.#contents.set(sha256, stored);
     this.#totalBytes += stored.size;
-    return true;
   }
 
   async *open(sha256: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
@@ -56,8 +55,9 @@ class AssetMemory implements AssetStore {
     return [...this.#records.values()];
   }
 
-  async save(record: AssetRecord): Promise<void> {
+  async save(record: AssetRecord): Promise<readonly AssetRecord[]> {
     this.#records.set(record.id, record);
+    return [record];
   }
 
   async close(): Promise<void> {}

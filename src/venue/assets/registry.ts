@@ -2,9 +2,8 @@
 
 import type { Page, Paged } from "../../core/call/page.js";
 import type { OwnAsset } from "../../core/ports/asset.js";
-import { isObject } from "../../core/unknown.js";
-import { parseMetadata, readMetadata, summaryOf } from "./metadata.js";
-import type { AssetOwner, AssetRecord } from "./store.js";
+import { readMetadata, summaryOf } from "./metadata.js";
+import type { AssetRecord } from "./store.js";
 
 /** Bytes an asset counts besides its texts: entries in three indexes, and its file. */
 const OVERHEAD_BYTES = 512;
@@ -47,10 +46,12 @@ export class AssetRegistry {
     return this.#entries.get(id)?.owners.has(did) === true;
   }
 
-  /** Loads stored records, in any order. The registry must be empty. */
-  restore(records: readonly AssetRecord[]): void {
-    for (const record of [...records].sort((a, b) => a.registered - b.registered)) this.put(record);
+  /** Loads stored records, in any order. The registry must be empty. @returns bytes they count */
+  restore(records: readonly AssetRecord[]): number {
+    let bytes = 0;
+    for (const record of [...records].sort((a, b) => a.registered - b.registered)) bytes += this.put(record);
     for (const [did, ids] of this.#own) ids.sort((a, b) => this.#at(a, did) - this.#at(b, did));
+    return bytes;
   }
 
   /**
@@ -65,11 +66,11 @@ export class AssetRegistry {
     return taken;
   }
 
-  /** Adds a record, or replaces the one with fewer owners. */
-  put(record: AssetRecord): void {
+  /** Adds a record, or replaces the one with fewer owners. @returns bytes it counts more */
+  put(record: AssetRecord): number {
     const { id, json, owners } = record;
-    if (this.#operations.has(id)) return;
     const old = this.#entries.get(id);
+    if (this.#operations.has(id) || (old !== undefined && old.owners.size >= owners.length)) return 0;
     if (old === undefined) this.#order.push(id);
     const summary = old?.summary ?? summaryOf(id, readMetadata(json));
     const known = old?.owners ?? new Map();
@@ -80,6 +81,7 @@ export class AssetRegistry {
       if (ids === undefined) this.#own.set(did, [id]);
       else ids.push(id);
     }
+    return costOf(record) - (old === undefined ? 0 : costOf(old.record));
   }
 
   list(page: Page): Paged<string> {
@@ -121,38 +123,3 @@ function newest<T>(oldestFirst: readonly T[], { offset, limit }: Page): Paged<T>
   const end = Math.max(0, total - offset);
   return { items: oldestFirst.slice(Math.max(0, end - limit), end).reverse(), total, offset, limit };
 }
-
-// The file format of asset records: a JSON object whose metadata is kept byte for byte.
-
-/** A record as the pieces of its file. */
-export function formatRecord(record: AssetRecord): Uint8Array[] {
-  return [Buffer.from(headOf(record), "utf8"), record.json, Buffer.from(TAIL, "utf8")];
-}
-
-const TAIL = "}\n";
-
-/** The text before the metadata. */
-const headOf = ({ registered, owners }: Pick<AssetRecord, "registered" | "owners">): string =>
-  `{"registered":${registered},"owners":${JSON.stringify(owners)},"metadata":`;
-
-/** Parses a record file; `undefined` if it is damaged or belongs to another asset. */
-export function parseRecord(id: string, text: string): AssetRecord | undefined {
-  try {
-    const fields: unknown = JSON.parse(text);
-    if (!isObject(fields)) return undefined;
-    const { registered, owners, metadata } = fields;
-    if (!isTime(registered) || !Array.isArray(owners) || !owners.every(isOwner) || !isObject(metadata))
-      return undefined;
-    const head = headOf({ registered, owners });
-    if (!text.startsWith(head) || !text.endsWith(TAIL)) return undefined;
-    const parsed = parseMetadata(metadata, text.slice(head.length, -TAIL.length));
-    return parsed.id === id ? { id, json: parsed.json, registered, owners } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const isTime = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
-
-const isOwner = (value: unknown): value is AssetOwner =>
-  isObject(value) && typeof value["did"] === "string" && isTime(value["at"]);

@@ -1,4 +1,4 @@
-// The port between the assets of a venue and where they are stored (memory or files).
+// The port between the assets of a venue and where they are stored (memory, files, or a bucket).
 
 import type { ByteRange } from "../../core/ports/asset.js";
 
@@ -37,15 +37,19 @@ export interface AssetStore {
    * Stores `body` once it has ended. If it or the store fails, nothing is left behind and the error is passed on.
    *
    * @param sha256 a function is asked once the body has ended
-   * @returns whether the content is new; `false`: the same content was stored meanwhile and is kept
    */
-  put(sha256: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<boolean>;
+  put(sha256: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<void>;
   /** Reads stored content. Errors carry no errno, which the reader could mistake for one of its own. */
   open(sha256: string, range?: ByteRange): AsyncIterable<Uint8Array>;
   /** All saved records, in any order. Damaged records are skipped and logged. */
   load(): Promise<readonly AssetRecord[]>;
-  /** Saves a record, replacing an older one with its id. Once this returns, the record survives a crash. */
-  save(record: AssetRecord): Promise<void>;
+  /** Records that other processes have saved since they were last told, in that order. Absent: no other uses the store. */
+  news?(): Promise<readonly AssetRecord[]>;
+  /**
+   * Saves a new record, or one with a further owner, the last. Once this returns, the record survives a crash.
+   * @returns it as it is kept, after the news
+   */
+  save(record: AssetRecord): Promise<readonly AssetRecord[]>;
   close(): Promise<void>;
 }
 
@@ -62,9 +66,9 @@ export class ByteBudget {
     return this.#used;
   }
 
-  /** Counts bytes if they fit. @returns whether they did */
-  take(bytes: number): boolean {
-    if (this.#used + bytes > this.#limit) return false;
+  /** Counts bytes if they fit. @param besides bytes that are counted elsewhere @returns whether they did */
+  take(bytes: number, besides = 0): boolean {
+    if (this.#used + besides + bytes > this.#limit) return false;
     this.#used += bytes;
     return true;
   }

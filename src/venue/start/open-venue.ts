@@ -15,9 +15,6 @@ import { EventLog } from "../../feed/event-log.js";
 import type { DavLocks } from "../../surfaces/http/host.js";
 import type { McpEndpoint } from "../../surfaces/mcp/http.js";
 import { openApprovals } from "../approvals/open.js";
-import { createAssets, type VenueAssets } from "../assets/assets.js";
-import { createAssetMemory } from "../assets/memory.js";
-import type { AssetStore } from "../assets/store.js";
 import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.js";
 import { plugIn } from "../catalogue/plug-in.js";
 import { openProfiles } from "../catalogue/profiles.js";
@@ -32,9 +29,10 @@ import { allOrNothing, asConfigError, type Opened } from "./all-or-nothing.js";
 import { davOptions, servesDav } from "./dav.js";
 import { createVenueDrives } from "./drives.js";
 import { httpOptions, overviewOf } from "./http-options.js";
+import { openAssets } from "./open-assets.js";
 import { internalLog, openFileAdapter, ownAccess } from "./open-files.js";
 import type { OpenVenue, OpenVenueOptions } from "./open-options.js";
-import { openAudit, openAuditLog, openPath } from "./open-parts.js";
+import { openAudit, openAuditLog } from "./open-parts.js";
 import { applyReload, unappliedKeys } from "./reload.js";
 
 export type { OpenVenue, OpenVenueOptions, PreparedReload } from "./open-options.js";
@@ -69,7 +67,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
 
   const audit = await openAudit(config, { env, log, key });
   if (audit !== undefined) keep(audit);
-  const assets = keep(await openAssets(config, { did: access.did, log }));
+  const assets = keep(await openAssets(config, { did: access.did, env, log }));
   const counts = listens && config.metrics !== false;
   const metrics = counts ? (await import("../telemetry/metrics.js")).createMetrics() : undefined;
   const sinks = [
@@ -259,26 +257,3 @@ const namesDrives = ({ drives, file }: VenueConfig): boolean =>
   drives.store !== undefined || Object.values(file.roots).some(({ kind }) => kind === "dlfs");
 
 const hasMcp = (config: VenueConfig): config is VenueConfig & { readonly mcp: McpConfig } => config.mcp !== false;
-
-/** Opens the assets. @throws ConfigError */
-export async function openAssets(
-  config: VenueConfig,
-  { did, log }: { readonly did: string; readonly log: Log },
-): Promise<VenueAssets> {
-  return createAssets({
-    did,
-    log,
-    store: await openStore(config, log),
-    write: config.assets.write ?? (isLoopbackListener(config) ? "public" : "operator"),
-    maxTotalBytes: config.assets.maxTotalBytes,
-    maxContentSize: config.maxContentSize,
-    clock: systemClock,
-  });
-}
-
-async function openStore({ storage }: VenueConfig, log: Log): Promise<AssetStore> {
-  if (storage.content === "memory") return createAssetMemory();
-  const { path } = storage;
-  const { openAssetFiles } = await import("../assets/files.js");
-  return openPath("storage.path", path, () => openAssetFiles({ path, log }));
-}

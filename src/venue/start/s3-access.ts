@@ -22,6 +22,12 @@ const DEFAULT_REGION = "us-east-1";
 export const NO_CREDENTIALS =
   "object storage needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment";
 
+/** Where a bucket is, for its operator. */
+export function bucketText({ bucket, prefix, endpoint, region }: S3Access): string {
+  const below = prefix === undefined ? "" : ` below ${prefix.replace(/\/$/, "")}/`;
+  return `in bucket ${bucket}${below} of ${endpoint ?? "AWS"}, region ${region}`;
+}
+
 /** Resolves the access to a bucket: from the configuration, else from the environment variables of the AWS tools. */
 export function s3Access(s3: S3Config, env: Readonly<Record<string, string | undefined>>): S3Access {
   const given = (...names: readonly string[]): string | undefined =>

@@ -290,8 +290,11 @@ describe("where assets are stored", () => {
     [{ storage: { content: "file", path: "" } }, "'storage.path' must be a path that is not empty"],
     [{ storage: { content: "memory", path: "a" } }, `'storage.path' is only allowed with content "file"`],
     [{ storage: { path: "a" } }, `'storage.path' is only allowed with content "file"`],
+    [{ storage: { content: "s3" } }, `'storage.s3' is missing: content "s3" needs it`],
+    [{ storage: { s3: { bucket: "abc" } } }, `'storage.s3' is only allowed with content "s3"`],
   ]);
   accepts({ storage: {} }, { storage: { content: "file", path: "a" } });
+  accepts({ storage: { content: "s3", s3: { bucket: "abc" } } });
 });
 
 describe("a message", () => {

@@ -48,6 +48,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("approvals, on two instances", () => {
     {
       ...{ seed: "cd".repeat(32), stateDir: join(baseDir, "state"), drives: { store: { s3: { bucket: "drives" } } } },
       file: { roots: { tmp: { temp: true, perInstance: true } } },
+      storage: { content: "s3", s3: { bucket: "drives" } },
       shared: { postgres: { url: { env: "DB" } } },
     },
     { baseDir },

@@ -20,6 +20,7 @@ export function configOf(more: VenueConfigInput = {}, schema = "venue_files"): V
   const input = {
     ...{ seed: "ab".repeat(32), stateDir: join(baseDir, "state"), drives: { store: { s3: { bucket: "drives" } } } },
     file: { roots: { tmp: { temp: true, perInstance: true } } },
+    storage: { content: "s3", s3: { bucket: "drives" } },
     shared: { postgres: { url: { env: "DB" }, schema } },
   } as const;
   return parseConfig({ ...input, ...more }, { baseDir });

@@ -78,6 +78,7 @@ export function useVenues(): VenueGround {
         {
           ...{ seed: "ab".repeat(32), port: 0, hostname: "127.0.0.1", stateDir },
           drives: { store: { s3: { bucket: BUCKET, endpoint: s3.endpoint, region: REGION } } },
+          storage: { content: "s3", s3: { bucket: BUCKET, endpoint: s3.endpoint, region: REGION } },
           file: { roots: { tmp: { temp: true, perInstance: true }, mine: { dlfs: "notes" } } },
           shared: { postgres: { url: { env: "DB" } }, drainMs: 0 },
           auth: { tokens: [{ name: "fixed", token: { env: "FIXED" }, caps: [{ with: "file://tmp/", can: "crud" }] }] },

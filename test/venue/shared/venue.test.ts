@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, expect, test } from "@jest/globals";
 import { describeWhere } from "../../needs.js";
@@ -22,6 +23,35 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     expect(gone).toEqual({ revoked: true, id: made.id, effectiveBy: expect.any(Number) });
     expect((await ask(one, "/api/v1/run", made.token, whoami)).status).toBe(401);
     expect((await ask(two, "/api/v1/run", made.token, whoami)).status).toBe(401);
+  });
+
+  test("has one set of assets: what one stores, the other has at once", async () => {
+    const of = (token: string) => ({ authorization: `Bearer ${token}`, "content-type": "application/json" });
+    const send = async ({ url, venue }: Served, path: string, init: RequestInit = {}) => {
+      const response = await fetch(url + path, { headers: of(venue.access.localToken ?? ""), ...init });
+      return [response.status, await response.text()] as const;
+    };
+    const register = (to: Served, body: string) => send(to, "/api/v1/assets", { method: "POST", body });
+    const bytes = "stored at the first";
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const metadata = JSON.stringify({ name: "x", content: { sha256 } });
+    const [status, made] = await register(one, metadata);
+    const id = JSON.parse(made);
+    const path = `/api/v1/assets/${id}`;
+    expect([status, await send(two, path)]).toEqual([201, [200, metadata]]);
+    expect((await send(two, `${path}/content`))[0]).toBe(404);
+    expect((await send(one, `${path}/content`, { method: "PUT", body: bytes }))[0]).toBe(200);
+    expect(await send(two, `${path}/content`)).toEqual([200, bytes]);
+    const input = { root: "tmp", path: "a", asset: id };
+    expect(await call(two, "file:write", input, local(two))).toMatchObject({ written: bytes.length });
+    // What describes an operation can be called by its id, here too.
+    const [, described] = await register(one, '{"operation":{"adapter":"auth:whoami"}}');
+    expect(await call(two, JSON.parse(described), {}, local(two))).toMatchObject({ operator: true });
+    const [[, all], [, own]] = await Promise.all([
+      send(two, "/api/v1/assets?limit=2"),
+      send(two, "/api/v1/assets?scope=own"),
+    ]);
+    expect([JSON.parse(all).items, JSON.parse(own).total]).toEqual([[JSON.parse(described), id], 2]);
   });
 
   test("refuses unknown tokens, and soon asks for patience", async () => {

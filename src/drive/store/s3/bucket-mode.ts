@@ -21,11 +21,16 @@ export const newProbeKey = (): string => `${PROBES}${randomBytes(16).toString("h
 /** @throws STORE_UNAVAILABLE where venues could not share the bucket, or share it in another way */
 export async function checkMode(client: S3Client): Promise<number> {
   const found = await readMode(client);
+  await requireConditional(client);
+  return (found ?? (await putMode(client, null))).format;
+}
+
+/** @throws STORE_UNAVAILABLE unless conditional puts work */
+export async function requireConditional(client: S3Client): Promise<void> {
   if (!(await probeConditional(client)))
     throw storeUnavailable(
       "the object storage does not keep the conditions of puts (If-Match, If-None-Match: *), without which venues overwrite each other's changes: use one that does, and reach the object storage without what ignores them",
     );
-  return (found ?? (await putMode(client, null))).format;
 }
 
 /** The caller has seen to it that no venue uses the bucket. */

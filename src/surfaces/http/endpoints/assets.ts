@@ -113,8 +113,9 @@ async function registerAsset(host: HttpHost, { request, reply, caller }: Exchang
  * `GET /api/v1/assets`: ids, newest first. With `scope=own`: the assets registered by the caller, with name, type and
  * description. With `expand=metadata`: ids with metadata, fewer than requested if they exceed the limit of a response.
  */
-function listAssets(host: HttpHost, { request, reply, caller }: Exchange): FastifyReply {
+async function listAssets(host: HttpHost, { request, reply, caller }: Exchange): Promise<FastifyReply> {
   const page = parsePage(request.query);
+  await host.assets.refresh();
   if (singleParameter(request.query, SCOPE) === "own") {
     const { items, total, offset, limit } = host.assets.listOwn(page, caller);
     return sendJson(reply, 200, JSON.stringify({ items, total, offset, limit }));
@@ -142,6 +143,7 @@ const textOf = (json: Uint8Array): string => Buffer.from(json.buffer, json.byteO
 
 /** `GET /api/v1/assets/<ref>`: the metadata as registered, byte for byte. */
 async function getAsset(host: HttpHost, { reply, target }: Exchange): Promise<FastifyReply> {
+  await host.assets.refresh(target);
   return sendJson(reply, 200, textOf(await askAssets(target, () => host.assets.metadataJson(target))));
 }
 

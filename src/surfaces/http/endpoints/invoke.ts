@@ -103,7 +103,12 @@ async function submitCall(
   call: InvokeRequest,
 ): Promise<RecordedJob> {
   if (call.ucans !== undefined) await host.fresh?.();
-  const operation = host.operation(call.operation);
+  let operation = host.operation(call.operation);
+  if (operation === undefined) {
+    // Another instance may have the asset that describes it.
+    await host.assets.refresh(call.operation);
+    operation = host.operation(call.operation);
+  }
   if (operation === undefined) throw badRequest(`Cannot resolve operation: ${echo(call.operation)}`);
   const { did, context } = attribute(caller, call.ucans, host.nameCaller);
   const job = host.submit({

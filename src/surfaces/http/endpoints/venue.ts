@@ -172,7 +172,8 @@ function listOperations(host: HttpHost, { reply }: Exchange): FastifyReply {
   return sendJson(reply, 200, JSON.stringify(host.operations()));
 }
 
-function getOperation(host: HttpHost, { reply, target }: Exchange): FastifyReply {
+async function getOperation(host: HttpHost, { reply, target }: Exchange): Promise<FastifyReply> {
+  await host.assets.refresh(target);
   const operation = host.operation(target);
   if (operation === undefined) throw new HttpError(404, `Operation not found: ${echo(target)}`);
   return sendJson(reply, 200, JSON.stringify(operation.listing));

@@ -66,8 +66,8 @@ export const issuerUnavailable = (retryAfterMs: number): HttpError => {
   return new HttpError(503, text, { "retry-after": `${seconds}` });
 };
 
-/** Nothing was done, so the request can be repeated. */
-const sharedUnavailable = ({ message, code }: FileAdapterError): HttpError =>
+/** The request can be repeated. */
+const unavailable = ({ message, code }: FileAdapterError): HttpError =>
   new HttpError(503, message, {}, { errorCode: code });
 
 export const ticketTakenBack = (): HttpError =>
@@ -141,6 +141,9 @@ export const peerUnreachable = (): HttpError =>
 
 const internal = (requestId: string): HttpError => new HttpError(500, `Internal error (${requestId})`);
 
+/** Codes that pass: of what instances share, and of the store of assets. */
+const UNAVAILABLE: ReadonlySet<string> = new Set(["SHARED_STATE_UNAVAILABLE", "STORE_UNAVAILABLE"]);
+
 /** A request that failed. */
 interface Failed {
   readonly id: string;
@@ -152,7 +155,7 @@ interface Failed {
 export function explain(error: unknown, host: HttpHost, { id, request, response }: Failed): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof Overloaded) return tooManyRequests(error.retryAfterMs);
-  if (error instanceof FileAdapterError && error.code === "SHARED_STATE_UNAVAILABLE") return sharedUnavailable(error);
+  if (error instanceof FileAdapterError && UNAVAILABLE.has(error.code)) return unavailable(error);
   if (codeOf(error) === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return unsupportedMediaType();
   // The client aborted the request while sending; not worth a log line.
   if (request.errored !== null || response.destroyed) return badRequest("Request incomplete");

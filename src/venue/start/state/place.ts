@@ -18,6 +18,7 @@ type StateConfig = Pick<VenueConfig, "stateDir" | "stateBase">;
 /** Names in a state directory that a venue's own folder must not have. */
 const TAKEN = [
   "access",
+  "asset-uploads",
   "audit",
   "drive-cache",
   "drives",

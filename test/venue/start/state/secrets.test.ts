@@ -71,6 +71,7 @@ describe("a root with a secret of the venue in it is refused:", () => {
   test("the URL of the database that instances share", () => {
     const config: VenueConfigInput = {
       ...{ seed: "ab".repeat(32), drives: { store: { s3: { bucket: "drives" } } } },
+      storage: { content: "s3", s3: { bucket: "drives" } },
       file: { roots: { r: { path: "docs", shared: true } } },
       shared: { postgres: { url: { file: "docs/url" } } },
     };

@@ -1,0 +1,278 @@
+// Stores assets in an S3 bucket, for all instances of a venue at once.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import type { ByteRange } from "../../core/ports/asset.js";
+import type { Log } from "../../core/ports/log.js";
+import { storeUnavailable } from "../../drive/store/checks.js";
+import { makeFolder } from "../../drive/store/embedded/make-folder.js";
+import { requireConditional } from "../../drive/store/s3/bucket-mode.js";
+import { inParallel } from "../../drive/store/s3/client/parallel.js";
+import type { S3Client } from "../../drive/store/s3/client/s3-client.js";
+import { type BucketOptions, openBucket } from "../../drive/store/s3/open-bucket.js";
+import { formatEntry, type LogEntry, parseEntry } from "./format.js";
+import { type Spooled, spool } from "./spool.js";
+import type { AssetRecord, AssetStore } from "./store.js";
+
+const VENUE_KEY = "assets/venue";
+const logKey = (number: number): string => `assets/log/${number}`;
+const packKey = (segment: number): string => `assets/packs/${segment}`;
+const partKey = (sha256: string, part: number): string => `assets/content/${sha256}/${part}`;
+
+/** Of the format, as the keys are. */
+const PART_BYTES = 4 << 20;
+/** Entries of the log in a pack, by which a start reads them at once; the last and those of a larger segment it reads alone. */
+const SEGMENT = 256;
+const MAX_PACK_BYTES = 16 << 20;
+const LENGTH_BYTES = 4;
+const MAX_VENUE_BYTES = 16_384;
+const MAX_ENTRY_BYTES = 2 << 20;
+/** Entries read concurrently, where many are new. */
+const READ_TOGETHER = 32;
+const UPLOADS_AT_ONCE = 4;
+/** How often an entry may find its place taken: each time somebody else has got one. */
+const MAX_TRIES = 64;
+const RETRY_MS = 50;
+
+export interface AssetBucketOptions extends BucketOptions {
+  /** DID of the venue whose assets these are. */
+  readonly did: string;
+  /** A folder of this process's own for uploads under way; created if missing. */
+  readonly folder: string;
+  readonly log: Log;
+}
+
+/**
+ * Keeps assets in a bucket: content in parts by its hash, and a log with an object for each record, each further owner and
+ * each content, under numbers without gaps. An entry is put where there is none yet, so whoever adds one has read all
+ * before it: all instances have the same assets in the same order, and content is seen once it is whole.
+ *
+ * @throws STORE_UNAVAILABLE, with advice for the operator
+ */
+export async function openAssetBucket(options: AssetBucketOptions): Promise<AssetStore> {
+  const { did, folder, log } = options;
+  const { client } = await openBucket(options, log);
+  await requireConditional(client);
+  const venue = `1 ${did}\n`;
+  await client.putIf(VENUE_KEY, Buffer.from(venue), null);
+  const found = await client.get(VENUE_KEY, MAX_VENUE_BYTES);
+  if (found?.bytes.toString() !== venue)
+    throw storeUnavailable("the bucket has assets of another venue, or of a newer version: set another prefix");
+  makeFolder(folder);
+  const store = new AssetBucket({ client, folder, log });
+  await store.start();
+  return store;
+}
+
+class AssetBucket implements AssetStore {
+  readonly #client: S3Client;
+  readonly #folder: string;
+  readonly #log: Log;
+  readonly #sizes = new Map<string, number>();
+  readonly #records = new Map<string, AssetRecord>();
+  /** Records that the assets have not been told of, in the order of the log. */
+  readonly #news: AssetRecord[] = [];
+  #totalBytes = 0;
+  /** Entries of the log that are known. */
+  #length = 0;
+  /** Those behind the last whole segment, as a pack has them, as far as they fit. */
+  #segment: Buffer[] = [];
+  #segmentBytes = 0;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #tail: Promise<unknown> = Promise.resolve();
+  #asked: Promise<readonly AssetRecord[]> | undefined;
+
+  constructor({ client, folder, log }: Pick<AssetBucketOptions, "folder" | "log"> & { readonly client: S3Client }) {
+    this.#client = client;
+    this.#folder = folder;
+    this.#log = log;
+  }
+
+  get totalBytes(): number {
+    return this.#totalBytes;
+  }
+
+  size(sha256: string): number | undefined {
+    return this.#sizes.get(sha256);
+  }
+
+  async put(hash: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<void> {
+    const content = await spool(this.#folder, body);
+    try {
+      const sha256 = typeof hash === "string" ? hash : hash();
+      if (this.#sizes.has(sha256)) return;
+      await this.#guarded(() => this.#upload(sha256, content));
+      await this.#inTurn(() => this.#append({ sha256, size: content.size }));
+    } finally {
+      await content.close();
+    }
+  }
+
+  async *open(sha256: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
+    const size = this.#sizes.get(sha256);
+    if (size === undefined) throw new Error("Cannot read content: it is not stored");
+    const { start, end } = range ?? { start: 0, end: size };
+    for (let at = start; at < end; ) {
+      const offset = at % PART_BYTES;
+      const length = Math.min(PART_BYTES - offset, end - at);
+      const key = partKey(sha256, (at - offset) / PART_BYTES);
+      const bytes = await this.#guarded(() => this.#client.getRange(key, offset, length));
+      if (bytes === undefined) throw new Error("Cannot read content: a part of it is gone from the bucket");
+      at += length;
+      yield bytes;
+    }
+  }
+
+  async load(): Promise<readonly AssetRecord[]> {
+    this.#news.length = 0;
+    return [...this.#records.values()];
+  }
+
+  /** Whoever asks before the bucket is asked shares the answer. */
+  news(): Promise<readonly AssetRecord[]> {
+    this.#asked ??= this.#inTurn(async () => {
+      this.#asked = undefined;
+      await this.catchUp();
+      return this.#news.splice(0);
+    });
+    return this.#asked;
+  }
+
+  save({ owners, ...record }: AssetRecord): Promise<readonly AssetRecord[]> {
+    // Those before the last are in the log, as the metadata is.
+    const entry = owners.length > 1 ? { id: record.id, owners: owners.slice(-1) } : { ...record, owners };
+    return this.#inTurn(async () => {
+      await this.#append(entry);
+      return this.#news.splice(0);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#tail;
+  }
+
+  /** One after another, since each goes on where the log ends. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#tail.then(() => this.#guarded(work));
+    this.#tail = done.catch(() => undefined);
+    return done;
+  }
+
+  /** What is wrong with the bucket is for the operator. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof FileAdapterError)) throw error;
+      this.#log.error({ reason: error.message }, "The asset storage failed");
+      const fault = error.code === "STORE_UNAVAILABLE" ? "not reachable. Try again later" : "damaged";
+      throw adapterError(error.code, `Asset storage is ${fault}`);
+    }
+  }
+
+  async #upload(sha256: string, { size, read }: Spooled): Promise<void> {
+    const parts = Array.from({ length: Math.ceil(size / PART_BYTES) }, (_, index) => index);
+    await inParallel(parts, UPLOADS_AT_ONCE, async (part) => {
+      const key = partKey(sha256, part);
+      const bytes = await read(part * PART_BYTES, Math.min(PART_BYTES, size - part * PART_BYTES));
+      const { isDone } = await this.#client.putIf(key, bytes, null);
+      if (isDone) return;
+      // Refused because it is there, or for another reason, which shows when it is put without a condition.
+      const last = await this.#client.getRange(key, bytes.length - 1, 1);
+      if (last === undefined) await this.#client.put(key, bytes);
+    });
+  }
+
+  /** Adds an entry behind all others, which are taken in before it. */
+  async #append(entry: LogEntry): Promise<void> {
+    const bytes = formatEntry(entry);
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const { isDone } = await this.#client.putIf(logKey(this.#length + 1), bytes, null);
+      if (isDone) return await this.#takeIn(bytes);
+      // Another entry was there first; or it was this one, and the answer was lost.
+      if (await this.catchUp(bytes)) return;
+      await delay(Math.random() * RETRY_MS);
+    }
+    throw storeUnavailable("the object storage keeps no new records of assets: look at the bucket");
+  }
+
+  /** Takes in all there is, as far as it goes by packs. */
+  async start(): Promise<void> {
+    for (;;) {
+      const pack = await this.#client.get(packKey(this.#length / SEGMENT), 2 * MAX_PACK_BYTES);
+      if (pack === undefined) break;
+      for (const entry of entriesIn(pack.bytes)) this.#read(entry);
+    }
+    await this.catchUp();
+  }
+
+  /** Takes in what others have added. @returns whether this entry is there */
+  async catchUp(sought?: Buffer): Promise<boolean> {
+    let isThere = false;
+    for (let together = 1; ; together = Math.min(together * 2, READ_TOGETHER)) {
+      const keys = Array.from({ length: together }, (_, index) => logKey(this.#length + 1 + index));
+      const entries = await Promise.all(keys.map((key) => this.#client.get(key, MAX_ENTRY_BYTES)));
+      for (const entry of entries) {
+        if (entry === undefined) return isThere;
+        await this.#takeIn(entry.bytes);
+        isThere ||= sought?.equals(entry.bytes) === true;
+      }
+    }
+  }
+
+  async #takeIn(bytes: Buffer): Promise<void> {
+    this.#read(bytes);
+    const length = Buffer.alloc(LENGTH_BYTES);
+    length.writeUInt32BE(bytes.length);
+    this.#segmentBytes += bytes.length;
+    if (this.#segmentBytes <= MAX_PACK_BYTES) this.#segment.push(length, bytes);
+    if (this.#length % SEGMENT !== 0) return;
+    const pack = this.#segmentBytes <= MAX_PACK_BYTES ? Buffer.concat(this.#segment) : undefined;
+    this.#segment = [];
+    this.#segmentBytes = 0;
+    // All who come by put the same; and a start without it only takes longer.
+    if (pack !== undefined) await this.#client.putIf(packKey(this.#length / SEGMENT - 1), pack, null).catch(() => {});
+  }
+
+  #read(bytes: Buffer): void {
+    this.#length += 1;
+    const entry = parseEntry(bytes.toString());
+    if (entry !== undefined && "sha256" in entry) this.#addContent(entry);
+    else if (entry === undefined || !this.#addRecord(entry)) {
+      this.#log.warn({ entry: this.#length }, "Ignored a damaged asset record");
+    }
+  }
+
+  #addContent({ sha256, size }: { readonly sha256: string; readonly size: number }): void {
+    if (this.#sizes.has(sha256)) return;
+    this.#sizes.set(sha256, size);
+    this.#totalBytes += size;
+  }
+
+  /** Times follow the log, whatever the clocks of the instances say. @returns whether the metadata is known */
+  #addRecord(entry: Exclude<LogEntry, { sha256: string }>): boolean {
+    const old = this.#records.get(entry.id);
+    const { id, json = old?.json, registered = old?.registered } = entry;
+    if (json === undefined || registered === undefined) return false;
+    const added = entry.owners.filter(({ did }) => old?.owners.some((owner) => owner.did === did) !== true);
+    const first = added[0]?.at ?? registered;
+    const late = first > this.#lastAt ? 0 : this.#lastAt + 1 - first;
+    const owners = added.map(({ did, at }) => ({ did, at: at + late }));
+    const record = old ?? { id, json, registered: registered + late, owners: [] };
+    const whole = { ...record, owners: [...record.owners, ...owners] };
+    if (old === undefined || owners.length > 0) {
+      this.#lastAt = Math.max(first + late, whole.registered);
+      this.#records.set(id, whole);
+      this.#news.push(whole);
+    }
+    return true;
+  }
+}
+
+function* entriesIn(pack: Buffer): Generator<Buffer> {
+  for (let at = 0; at < pack.length; ) {
+    const start = at + LENGTH_BYTES;
+    at = start + pack.readUInt32BE(at);
+    yield pack.subarray(start, at);
+  }
+}
