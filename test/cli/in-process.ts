@@ -1,9 +1,19 @@
 // The command line inside the process of the test: a command costs a twentieth of what a process of its own costs. Signals,
 // output that is a terminal, the temporary directory and the built program need `run` of process.ts.
+import { once } from "node:events";
+import { resolve } from "node:path";
 import { PassThrough } from "node:stream";
-import { text } from "node:stream/consumers";
 import { main } from "../../src/cli/main.js";
-import { type Finished, makeFolder, type StartOptions } from "./process.js";
+import {
+  type Finished,
+  listening,
+  makeFolder,
+  type Running,
+  runningOf,
+  type StartOptions,
+  type Streams,
+  stopAtEnd,
+} from "./process.js";
 // Loaded before any command: Jest cannot link two modules at once whose imports overlap, and commands import these in pairs.
 import "../../src/cli/tokens/signing-key.js";
 import "../../src/cli/tokens/token-files.js";
@@ -32,28 +42,54 @@ export function runHere(args: readonly string[], options: HereOptions = {}): Pro
   return finished;
 }
 
-async function runNext(args: readonly string[], options: HereOptions): Promise<Finished> {
-  const home = options.tmp ?? makeFolder();
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const written = Promise.all([text(stdout), text(stderr)]);
-  stdin.end(options.input ?? "");
+async function runNext(args: readonly string[], { input = "", ...options }: HereOptions): Promise<Finished> {
+  const tmp = options.tmp ?? makeFolder();
   const before = process.cwd();
-  process.chdir(options.cwd ?? home);
+  process.chdir(options.cwd ?? tmp);
   try {
-    const status = await main(args, {
-      env: { PATH: process.env["PATH"], HOME: home, ...options.env },
-      cwd: process.cwd(),
-      stdin: stdin as unknown as NodeJS.ReadStream,
-      stdout: stdout as unknown as NodeJS.WriteStream,
-      stderr: stderr as unknown as NodeJS.WriteStream,
-      untilStopped: () => new Promise(() => {}),
-      onReload: () => {},
-    });
-    stdout.end();
-    stderr.end();
-    const [out, errors] = await written;
-    return { status, signal: null, stdout: out, stderr: errors };
+    const running = startHere(args, { ...options, tmp, cwd: process.cwd() });
+    running.child.stdin.end(input);
+    return await running.ended;
   } finally {
     process.chdir(before);
   }
 }
+
+/** Starts a command that goes on until it is stopped. */
+export function startHere(args: readonly string[], options: StartOptions = {}): Running<Streams> {
+  const tmp = options.tmp ?? makeFolder();
+  const { cwd = tmp } = options;
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  let kill = (): void => {};
+  const stopped = new Promise<void>((resolve) => {
+    kill = resolve;
+  });
+  // Read from the current directory of the process, which is another.
+  const isFile = (index: number) => ["--config", "--caps"].includes(args[index - 1] ?? "");
+  const status = main(
+    args.map((arg, index) => (isFile(index) ? resolve(cwd, arg) : arg)),
+    {
+      ...{ env: { PATH: process.env["PATH"], HOME: tmp, ...options.env }, cwd },
+      stdin: stdin as unknown as NodeJS.ReadStream,
+      stdout: stdout as unknown as NodeJS.WriteStream,
+      stderr: stderr as unknown as NodeJS.WriteStream,
+      untilStopped: () => stopped,
+      onReload: () => {},
+    },
+  );
+  const closed = (async () => {
+    const ended = Promise.all([once(stdout, "end"), once(stderr, "end")]);
+    const code = await status;
+    stdout.end();
+    stderr.end();
+    await ended;
+    return { status: code, signal: null };
+  })();
+  const running = runningOf({ child: { stdin, stdout, stderr }, tmp, closed, kill });
+  stopAtEnd(running);
+  return running;
+}
+
+/** Starts `serve` on a free port and waits until it listens. */
+export const serveHere = (args: readonly string[], options: StartOptions = {}) =>
+  listening(startHere(["serve", "--port", "0", ...args], options));

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
 /** The built command line entry; `npm test` builds it first. */
@@ -24,9 +25,16 @@ export interface StartOptions {
   readonly under?: readonly string[];
 }
 
+/** Standard input and output. */
+export interface Streams {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
 /** A process of ours that goes on until it is stopped. */
-export interface Running {
-  readonly child: ChildProcessWithoutNullStreams;
+export interface Running<C extends Streams = ChildProcessWithoutNullStreams> {
+  readonly child: C;
   /** Where its temp roots are. */
   readonly tmp: string;
   stdout(): string;
@@ -39,6 +47,7 @@ export interface Running {
 
 const children = new Set<ChildProcessWithoutNullStreams>();
 const folders: string[] = [];
+const stops = new Set<() => Promise<unknown>>();
 
 /** Makes a folder that {@link cleanUp} removes, with the given files in it. */
 export function makeFolder(files: Readonly<Record<string, string | Buffer>> = {}): string {
@@ -55,6 +64,7 @@ export function makeFolder(files: Readonly<Record<string, string | Buffer>> = {}
 export async function cleanUp(): Promise<void> {
   const open = [...children];
   for (const child of open) child.kill("SIGKILL");
+  await Promise.all([...stops].map((stop) => stop()));
   await Promise.all(open.map((child) => ((child.exitCode ?? child.signalCode) ? undefined : once(child, "close"))));
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
@@ -80,6 +90,32 @@ export function startNode(args: readonly string[], options: StartOptions = {}): 
     env: { PATH: process.env["PATH"], HOME: tmp, TMPDIR: tmp, ...options.env },
   });
   children.add(child);
+  const closed = once(child, "close").then(([status, signal]) => {
+    children.delete(child);
+    return { status, signal };
+  });
+  const kill = (signal: NodeJS.Signals) => void child.kill(signal);
+  return runningOf({ child, tmp, closed, kill });
+}
+
+/** Has {@link cleanUp} stop something, unless it has ended by then. */
+export function stopAtEnd({ stop, ended }: Pick<Running<Streams>, "stop" | "ended">): void {
+  const stopIt = () => stop().catch(() => {});
+  stops.add(stopIt);
+  const forget = () => void stops.delete(stopIt);
+  ended.then(forget, forget);
+}
+
+/** Keeps what a command writes. @param closed when nothing more comes */
+export function runningOf<C extends Streams>(parts: {
+  readonly child: C;
+  readonly tmp: string;
+  readonly closed: Promise<Pick<Finished, "status" | "signal">>;
+  kill(signal: NodeJS.Signals): void;
+}): Running<C> {
+  const { child, tmp, closed, kill } = parts;
+  // Writing to one that has ended is no concern of the test runner.
+  child.stdin.on("error", () => {});
   const written = { stdout: "", stderr: "" };
   for (const stream of ["stdout", "stderr"] as const) {
     child[stream].setEncoding("utf8");
@@ -87,21 +123,16 @@ export function startNode(args: readonly string[], options: StartOptions = {}): 
       written[stream] += chunk;
     });
   }
-  // Writing to one that has ended is no concern of the test runner.
-  child.stdin.on("error", () => {});
-  const ended = once(child, "close").then(([status, signal]): Finished => {
-    children.delete(child);
-    return { status, signal, ...written };
-  });
+  const ended = closed.then((end): Finished => ({ ...end, ...written }));
   return {
     child,
     tmp,
     stdout: () => written.stdout,
     stderr: () => written.stderr,
-    until: (pattern, stream = "stdout") => matchOf(child, { pattern, stream, written, ended }),
+    until: (pattern, stream = "stdout") => matchOf(child[stream], { pattern, read: () => written[stream], ended }),
     ended,
     stop(signal = "SIGTERM") {
-      child.kill(signal);
+      kill(signal);
       return ended;
     },
   };
@@ -115,30 +146,28 @@ export async function run(args: readonly string[], options: StartOptions & { inp
 }
 
 /** Starts `serve` on a free port and waits until it listens. */
-export async function serve(args: readonly string[], options: StartOptions = {}): Promise<Running & { url: string }> {
-  const running = start(["serve", "--port", "0", ...args], options);
+export const serve = (args: readonly string[], options: StartOptions = {}): Promise<Running & { url: string }> =>
+  listening(start(["serve", "--port", "0", ...args], options));
+
+/** Waits until `serve` listens. */
+export async function listening<C extends Streams>(running: Running<C>): Promise<Running<C> & { url: string }> {
   const [, url = ""] = await running.until(/listens on (\S+)\n[\s\S]*Stop with Ctrl-C/);
   return { ...running, url };
 }
 
 function matchOf(
-  child: ChildProcessWithoutNullStreams,
-  wanted: {
-    pattern: RegExp;
-    stream: "stdout" | "stderr";
-    written: Readonly<Record<"stdout" | "stderr", string>>;
-    ended: Promise<Finished>;
-  },
+  stream: Readable,
+  wanted: { readonly pattern: RegExp; readonly ended: Promise<Finished>; read(): string },
 ): Promise<RegExpExecArray> {
-  const { pattern, stream, written, ended } = wanted;
+  const { pattern, read, ended } = wanted;
   return new Promise((resolve, reject) => {
     const look = () => {
-      const match = pattern.exec(written[stream]);
+      const match = pattern.exec(read());
       if (match === null) return;
-      child[stream].off("data", look);
+      stream.off("data", look);
       resolve(match);
     };
-    child[stream].on("data", look);
+    stream.on("data", look);
     look();
     ended.then((end) => {
       look();

@@ -4,6 +4,7 @@ import { createHttpCalls } from "../../src/cli/calls/http-calls.js";
 import { createFileAdapter, FileAdapterError } from "../../src/index.js";
 import { runHere } from "../cli/in-process.js";
 import { serve } from "../cli/process.js";
+import { invoke } from "../surfaces/http/client.js";
 import { type RawAnswer, startRaw } from "../surfaces/mcp/raw.js";
 import { restOf, textOf } from "../surfaces/mcp/sessions.js";
 import { CAPS, type ParityCall } from "./calls.js";
@@ -69,10 +70,9 @@ export const commandLine: Surface = async (ground, calls, narrowed) => {
 
 export const http: Surface = async (ground, calls, narrowed) => {
   const served = await serve(["--config", ground.config]);
-  const headers = { "content-type": "application/json" };
   const outcomes = await inTurn(calls, async ({ operation, input }) => {
-    const body = JSON.stringify({ operation, input, wait: true, ...(narrowed ? { caps: CAPS } : {}) });
-    const response = await fetch(`${served.url}/api/v1/invoke`, { method: "POST", headers, body });
+    const call = { operation, input, wait: true, ...(narrowed ? { caps: CAPS } : {}) };
+    const response = await invoke(served.url, call);
     if (response.status !== 201) throw new Error(`${operation}: ${response.status} ${await response.text()}`);
     const job = (await response.json()) as Record<string, string>;
     if (job["status"] === "COMPLETE") return { code: "OK", output: job["output"] };

@@ -95,3 +95,12 @@ export function useBed({ kind = "host", binding = {}, root = {} }: BedOptions = 
   };
   return bed;
 }
+
+/** A bed of variant 0.50 in a directory of the root. */
+export const useBed050 = ({ binding = {}, ...options }: BedOptions = {}): Bed =>
+  useBed({ ...options, binding: { variant: "0.50", prefix: "s", ...binding } });
+
+/** The account of an answer of which nothing was cut. */
+export const whole = (bytes: number) => ({
+  ...{ truncated: false, bytes_returned: bytes, bytes_total: bytes, reason: "size_cap" },
+});

@@ -8,7 +8,7 @@ import type { AcpConnection, NewSession } from "../../../src/surfaces/acp/protoc
 
 const AGENT = fileURLToPath(new URL("agent.mjs", import.meta.url));
 
-/** SDKs that agents are made with: 2.4 and 1.9, in a process of their own and in this one. */
+/** SDKs that agents are made with: 2.4 and 1.9, which speak by lines and by messages in this process. */
 export const SDKS = ["2", "1", "2 in process", "1 in process"] as const;
 export type Sdk = (typeof SDKS)[number];
 
@@ -49,26 +49,12 @@ export function pair(received: string[] = []): readonly [Stream, Stream] {
 
 interface Started {
   readonly stream: Stream;
-  readonly received: string[];
   end(): Promise<void>;
 }
 
-function startHere(sdk: Sdk): Started {
-  const received: string[] = [];
-  const [stream, peer] = pair(received);
-  const connected = import("./agent.mjs" as string).then(({ connectTo }) => connectTo(peer, sdk));
-  return { stream, received, end: () => connected };
-}
-
-/** A process whose messages can be connected. */
-function startProcess(sdk: Sdk): Started {
-  const child = spawn(process.execPath, [AGENT, sdk], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const received: string[] = [];
+/** Messages as lines. @param received takes what is written, as text */
+function byLines(input: WritableStream<Uint8Array>, output: ReadableStream<Uint8Array>, received: string[]): Stream {
   const decoder = new TextDecoder();
-  const input = Writable.toWeb(child.stdin) as WritableStream<Uint8Array>;
   const tee = new TransformStream<Uint8Array, Uint8Array>({
     transform(bytes, controller) {
       received.push(decoder.decode(bytes, { stream: true }));
@@ -76,9 +62,28 @@ function startProcess(sdk: Sdk): Started {
     },
   });
   void tee.readable.pipeTo(input as never).catch(() => {});
+  return ndJsonStream(tee.writable, output as never);
+}
+
+function linesHere(received: string[]): readonly [Stream, Stream] {
+  const [there, back] = [new TransformStream<Uint8Array>(), new TransformStream<Uint8Array>()];
+  return [byLines(there.writable, back.readable, received), ndJsonStream(back.writable, there.readable)];
+}
+
+function startHere(sdk: Sdk, received: string[]): Started {
+  const [stream, peer] = (sdk.endsWith("in process") ? pair : linesHere)(received);
+  const connected = import("./agent.mjs" as string).then(({ connectTo }) => connectTo(peer, sdk));
+  return { stream, end: () => connected };
+}
+
+/** A process whose messages can be connected. @param args of Node @param received takes what it is sent, as text */
+export function startProcess(args: readonly string[], received: string[]): Started {
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const input = Writable.toWeb(child.stdin) as WritableStream<Uint8Array>;
   const output = Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>;
   return {
-    ...{ received, stream: ndJsonStream(tee.writable, output as never) },
+    stream: byLines(input, output, received),
     async end() {
       child.kill();
       await ended;
@@ -86,14 +91,21 @@ function startProcess(sdk: Sdk): Started {
   };
 }
 
-export function connectAgent(acp: AcpClientFs, sdk: Sdk): TestAgent {
-  const { stream, received, end } = (sdk.endsWith("in process") ? startHere : startProcess)(sdk);
-  const connection = acp.connect(stream, (app) => app.onNotification("session/update", () => {}));
-  const prompt = async (sessionId: string, command: object): Promise<Answer> => {
+/** Has an agent do what a prompt says. @returns what it answers */
+export const prompter =
+  ({ agent }: AcpConnection) =>
+  async (sessionId: string, command: object): Promise<Answer> => {
     const text = JSON.stringify(command);
-    const { _meta } = await connection.agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+    const { _meta } = await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
     return (_meta ?? {}) as Answer;
   };
+
+/** @param isAlone by lines in a process of its own */
+export function connectAgent(acp: AcpClientFs, sdk: Sdk, isAlone = false): TestAgent {
+  const received: string[] = [];
+  const { stream, end } = isAlone ? startProcess([AGENT, sdk], received) : startHere(sdk, received);
+  const connection = acp.connect(stream, (app) => app.onNotification("session/update", () => {}));
+  const prompt = prompter(connection);
   return {
     connection,
     received,

@@ -2,7 +2,7 @@
 
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { serveMcpStdio } from "../../../src/surfaces/mcp/stdio.js";
-import { type Running, type StartOptions, start } from "../../cli/process.js";
+import { type Running, type StartOptions, type Streams, start } from "../../cli/process.js";
 import { type Sent, send as sendHttp } from "../http/client.js";
 import type { Answer } from "./sessions.js";
 
@@ -183,9 +183,9 @@ export interface RawAnswer {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-/** A connection to a `venue-files mcp` process. */
-export interface RawClient {
-  readonly process: Running;
+/** A connection to `venue-files mcp`. */
+export interface RawClient<C extends Streams = Running["child"]> {
+  readonly process: Running<C>;
   /** Sends a request and waits for its answer. */
   request(method: string, params?: Record<string, unknown>): Promise<RawAnswer>;
   /** Calls a tool and waits for its answer. */
@@ -196,16 +196,23 @@ export interface RawClient {
   lines(): readonly string[];
 }
 
-/** Starts `venue-files mcp` and, in the protocol of 2025, shakes hands. */
-export async function startRaw(
-  args: readonly string[],
-  options: StartOptions & { era?: "2025" | "newest" } = {},
-): Promise<RawClient> {
-  const process = start(["mcp", ...args], options);
+export interface RawOptions extends StartOptions {
+  readonly era?: "2025" | "newest";
+}
+
+/** Starts a process `venue-files mcp` and, in the protocol of 2025, shakes hands. */
+export const startRaw = (args: readonly string[], options: RawOptions = {}): Promise<RawClient> =>
+  rawOf(start(["mcp", ...args], options), options);
+
+/** Speaks with what {@link startRaw} or `rawHere` has started. */
+export async function rawOf<C extends Streams>(
+  process: Running<C>,
+  { era }: Pick<RawOptions, "era">,
+): Promise<RawClient<C>> {
   const { stdin, stdout } = process.child;
-  const era = options.era === "newest" ? "modern" : "legacy";
-  const client = overLines(stdin, stdout, era, process.ended);
-  if (era === "legacy") await shakeHands(client, "2025-06-18");
+  const isModern = era === "newest";
+  const client = overLines(stdin, stdout, isModern ? "modern" : "legacy", process.ended);
+  if (!isModern) await shakeHands(client, "2025-06-18");
   const request: RawClient["request"] = async (method, params) => {
     const answer = await client.ask(method, params);
     return { ...answer, line: client.lines[client.messages.lastIndexOf(answer)] ?? "" } as RawAnswer;

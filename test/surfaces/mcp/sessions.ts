@@ -3,7 +3,9 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as StdioClientTransport1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as HttpClientTransport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { CLI, makeFolder } from "../../cli/process.js";
+import { bearer } from "../http/client.js";
 
 /** An answer of a tool as clients of either generation hand it on. */
 export interface Answer {
@@ -32,15 +34,25 @@ export interface Session {
 }
 
 /** How a client reaches the server: arguments of `venue-files mcp`, or the URL of a running `serve`. */
-export type Target = { readonly args: readonly string[]; readonly cwd?: string } | { readonly url: string };
+export type Target =
+  | { readonly args: readonly string[]; readonly cwd?: string }
+  | { readonly url: string; readonly token?: string };
+
+/** What a server asks the user of a client. */
+export interface Form {
+  readonly message: string;
+}
+export type Reply = { readonly action: "accept" | "decline" | "cancel"; readonly content?: Record<string, boolean> };
+/** The user of a client that can ask it. */
+export type OnForm = (form: Form) => Reply | Promise<Reply>;
 
 const INFO = { name: "test", version: "1" };
 const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } };
 
 const CLIENTS = {
-  "client 2, newest protocol": (target: Target) => connect2(new Client(INFO, MODERN), target),
-  "client 2, protocol of 2025": (target: Target) => connect2(new Client(INFO), target),
-  "client 1": (target: Target) => connect1(new Client1(INFO), target),
+  "client 2, newest protocol": (target: Target, onForm?: OnForm) => connect2(MODERN, target, onForm),
+  "client 2, protocol of 2025": (target: Target, onForm?: OnForm) => connect2({}, target, onForm),
+  "client 1": connect1,
 } as const;
 
 export type ClientName = keyof typeof CLIENTS;
@@ -49,8 +61,8 @@ export const CLIENT_NAMES = Object.keys(CLIENTS) as ClientName[];
 const open: Session[] = [];
 
 /** Connects an official client. It is closed by {@link closeSessions} at the latest. */
-export async function connect(client: ClientName, target: Target): Promise<Session> {
-  const session = await CLIENTS[client](target);
+export async function connect(client: ClientName, target: Target, onForm?: OnForm): Promise<Session> {
+  const session = await CLIENTS[client](target, onForm);
   open.push(session);
   return session;
 }
@@ -65,15 +77,22 @@ function stdioOf(target: { readonly args: readonly string[]; readonly cwd?: stri
     command: process.execPath,
     args: [CLI, "mcp", ...target.args],
     cwd: target.cwd ?? tmp,
-    env: { TMPDIR: tmp },
+    env: { TMPDIR: tmp, HOME: tmp },
     stderr: "inherit" as const,
   };
 }
 
-async function connect2(client: Client, target: Target): Promise<Session> {
+const FORMS = { capabilities: { elicitation: { form: {} } } };
+
+async function connect2(mode: object, target: Target, onForm: OnForm | undefined): Promise<Session> {
+  const client = new Client(INFO, { ...mode, ...(onForm === undefined ? {} : FORMS) });
+  if (onForm !== undefined)
+    client.setRequestHandler("elicitation/create", async ({ params }) => onForm(params as Form));
   await client.connect(
     "url" in target
-      ? new StreamableHTTPClientTransport(new URL(`${target.url}/mcp`))
+      ? new StreamableHTTPClientTransport(new URL(`${target.url}/mcp`), {
+          requestInit: { headers: { ...bearer(target.token) } },
+        })
       : new StdioClientTransport(stdioOf(target)),
   );
   return {
@@ -86,7 +105,9 @@ async function connect2(client: Client, target: Target): Promise<Session> {
   };
 }
 
-async function connect1(client: Client1, target: Target): Promise<Session> {
+async function connect1(target: Target, onForm?: OnForm): Promise<Session> {
+  const client = new Client1(INFO, onForm === undefined ? {} : { capabilities: { elicitation: {} } });
+  if (onForm !== undefined) client.setRequestHandler(ElicitRequestSchema, async ({ params }) => onForm(params as Form));
   await client.connect(
     "url" in target
       ? new HttpClientTransport1(new URL(`${target.url}/mcp`))

@@ -1,11 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { Readable, Writable } from "node:stream";
-import type { ReadableStream as Bytes, WritableStream as Sink } from "node:stream/web";
 import { fileURLToPath } from "node:url";
-import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk";
+import type { Stream } from "@agentclientprotocol/sdk";
 import type { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
 import type { AcpConnection, Configure } from "../../../../src/surfaces/acp/protocol/connection.js";
-import { type Answer, pair } from "../stage.js";
+import { type Answer, pair, prompter, startProcess } from "../stage.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: an agent of the experimental entry
 type Agent2 = (options?: object) => any;
@@ -46,13 +43,9 @@ export async function connect2(
   { configure, ...options }: { configure?: Configure } & Record<string, unknown> = {},
 ): Promise<Agent2Connection> {
   const received: string[] = [];
-  const { stream, end } = way === "in process" ? await local(options, received) : spawned(received);
+  const { stream, end } = way === "in process" ? await local(options, received) : startProcess([PROGRAM], received);
   const connection = acp.connect(stream, configure ?? ((app) => app.onNotification("session/update", () => {})));
-  const prompt = async (sessionId: string, command: object): Promise<Answer> => {
-    const text = JSON.stringify(command);
-    const { _meta } = await connection.agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
-    return (_meta ?? {}) as Answer;
-  };
+  const prompt = prompter(connection);
   const ask = (sessionId: string, method: string, params = {}, server?: string): Promise<Answer> =>
     prompt(sessionId, { method, params, ...(server === undefined ? {} : { server }) });
   return {
@@ -84,26 +77,4 @@ async function local(options: object, received: string[]): Promise<{ stream: Str
   const [stream, peer] = pair(received);
   const connection = (await agent2(options)).connect(peer);
   return { stream, end: async () => connection.close() };
-}
-
-function spawned(received: string[]): { stream: Stream; end(): Promise<void> } {
-  const child: ChildProcess = spawn(process.execPath, [PROGRAM], { stdio: ["pipe", "pipe", "inherit"] });
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const decoder = new TextDecoder();
-  const tee = new TransformStream<Uint8Array, Uint8Array>({
-    transform(bytes, controller) {
-      received.push(decoder.decode(bytes, { stream: true }));
-      controller.enqueue(bytes);
-    },
-  });
-  const input = Writable.toWeb(child.stdin as Writable) as Sink<Uint8Array>;
-  void tee.readable.pipeTo(input as never).catch(() => {});
-  const output = Readable.toWeb(child.stdout as Readable) as Bytes<Uint8Array>;
-  return {
-    stream: ndJsonStream(tee.writable, output as never),
-    async end() {
-      child.kill();
-      await ended;
-    },
-  };
 }

@@ -1,11 +1,28 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { assembleAdapter } from "../../../src/adapter/adapter.js";
+import type { AuditRecord } from "../../../src/audit/record.js";
+import { parseFileConfig } from "../../../src/config/load.js";
+import {
+  createFileAdapter,
+  createProfile,
+  type FileAdapter,
+  type InvokeContext,
+  mintUcan,
+  newSeed,
+  signingKeyFromSeed,
+  type ToolProfile,
+} from "../../../src/index.js";
+import { openProfile } from "../../../src/profiles/create-profile.js";
+import { isBlocked } from "../../../src/profiles/jettson/blocklist.js";
 import { KINDS, type Kind, useBed } from "../everruns/bed.js";
 
-const MB = 1_048_576;
 const rejected = (text: string) => ({ error: `Jettson Files rejected the operation: ${text}` });
+
+const MB = 1_048_576;
 const ESCAPES = rejected("path escapes /workspace or is empty.");
 
 const useJettson = (options: { kind?: Kind; prefix?: string; root?: object } = {}) => {
@@ -322,5 +339,359 @@ describe("on a root with another encoding", () => {
     expect(await call("write", { path: "a", content: "é日" })).toEqual({ path: "a", bytes_written: 5 });
     expect(await call("read", { path: "a" })).toMatchObject({ content: "é日" });
     expect(bed.get("a")).toBe("é日");
+  });
+});
+
+const calls: readonly [string, object, string][] = [
+  ["read", {}, "crud/read"],
+  ["list", {}, "crud/read"],
+  ["write", { content: "x" }, "crud/write"],
+  ["delete", {}, "crud/delete"],
+];
+
+async function open() {
+  const audit: AuditRecord[] = [];
+  const adapter = await assembleAdapter(parseFileConfig({ roots: { r: { temp: true } } }, { baseDir: "/" }), {
+    discloseHostPaths: false,
+    audit: { write: (record) => void audit.push(record), close: async () => {} },
+  });
+  const jettson = openProfile(adapter, { profile: "jettson", root: "r", prefix: "s" }, { name: "mine" });
+  await jettson.call("jettson_files_write", { path: "there/f", content: "1" });
+  audit.length = 0;
+  return { adapter, audit, jettson };
+}
+
+describe("rights", () => {
+  test("a denial is the same whether the file is there, and names what is needed of the root itself", async () => {
+    const { adapter, jettson } = await open();
+    try {
+      for (const path of ["there/f", "there", "nowhere", "nowhere/f"]) {
+        for (const [tool, more, can] of calls) {
+          const answer = await jettson.call(`jettson_files_${tool}`, { path, ...more }, { caps: [] });
+          expect(answer).toEqual(rejected(`permission denied: requires ${can} on file://r/…/${path}`));
+        }
+      }
+    } finally {
+      await adapter.close();
+    }
+  });
+
+  test("what caps give is what can be done", async () => {
+    const { adapter, jettson } = await open();
+    try {
+      const caps = [{ with: "file://r/s/there/", can: "crud/read" }];
+      const call = (tool: string, args: object) => jettson.call(`jettson_files_${tool}`, args, { caps });
+      expect(await call("read", { path: "there/f" })).toMatchObject({ content: "1" });
+      expect(await call("list", { path: "there" })).toMatchObject({ path: "there" });
+      expect(await call("list", {})).toEqual(rejected("permission denied: requires crud/read on file://r/…"));
+      expect(await call("write", { path: "there/f", content: "" })).toEqual(
+        rejected("permission denied: requires crud/write on file://r/…/there/f"),
+      );
+    } finally {
+      await adapter.close();
+    }
+  });
+
+  test("a UCAN gives its bearer what it says, on the real paths of the root", async () => {
+    const [owner, bearer] = [signingKeyFromSeed(newSeed()), signingKeyFromSeed(newSeed())];
+    const adapter = await createFileAdapter({ roots: { r: { temp: true, owner: owner.did } } });
+    try {
+      const jettson = createProfile(adapter, { profile: "jettson", root: "r", prefix: "s" });
+      await jettson.call("jettson_files_write", { path: "f", content: "1" });
+      const capabilities = [{ with: "file://r/s/", can: "crud/read" }];
+      const { token } = await mintUcan({ key: owner, audience: bearer.did, capabilities });
+      const context = { callerDID: bearer.did, ucans: [token] };
+      expect(await jettson.call("jettson_files_read", { path: "f" }, { callerDID: bearer.did })).toHaveProperty(
+        "error",
+      );
+      expect(await jettson.call("jettson_files_read", { path: "f" }, context)).toMatchObject({ content: "1" });
+      expect(await jettson.call("jettson_files_delete", { path: "f" }, context)).toHaveProperty("error");
+    } finally {
+      await adapter.close();
+    }
+  });
+});
+
+describe("the audit", () => {
+  test("has a record of every call: of what was done, by which tool, or of what was refused before that", async () => {
+    const { adapter, audit, jettson } = await open();
+    try {
+      await jettson.call("jettson_files_read", { path: "there/f" }, { callerDID: "did:web:a.example" });
+      await jettson.call("jettson_files_read", { path: "there/f" });
+      await jettson.call("jettson_files_read", { path: "../f" });
+      await jettson.call("jettson_files_read", {});
+      const tool = "mine:jettson_files_read";
+      expect(audit.map(({ time, ms, via, ...record }) => record)).toEqual([
+        {
+          ...{ caller: "did:web:a.example", operation: "file:read", tool, resource: "file://r/s/there/f" },
+          ...{ outcome: "CAPABILITY_DENIED", bytes: 0 },
+          denied: { required: { with: "file://r/s/there/f", can: "crud/read" }, have: [] },
+        },
+        { caller: "operator", operation: "file:read", tool, resource: "file://r/s/there/f", outcome: "OK", bytes: 1 },
+        { caller: "operator", operation: tool, resource: "file://r/", outcome: "PATH_ESCAPES_ROOT", bytes: 0 },
+        { caller: "operator", operation: tool, resource: "file://r/", outcome: "INVALID_INPUT", bytes: 0 },
+      ]);
+    } finally {
+      await adapter.close();
+    }
+  });
+});
+
+describe("a command is blocked where it would be run:", () => {
+  test.each([
+    "rm -rf /",
+    "rm -fr /",
+    "rm -r -f /",
+    "rm -f -R /",
+    "rm --recursive --force /*",
+    "rm --rec --forc /",
+    "rm -rfv --no-preserve-root /",
+    "rm / -rf",
+    "rm -rf -- /",
+    "rm -rf /.",
+    "rm -rf //",
+    "rm -rf /./",
+    "rm -rf ./build /",
+    "/bin/rm -rf /",
+    "cd x && sudo rm -fr /",
+    "true||rm -rf /",
+    "true & rm -rf /",
+    "echo a|rm -rf /",
+    "(rm -rf /)",
+    "{ rm -rf /; }",
+    "echo a\nrm -rf /",
+    "echo $(rm -rf /)",
+    "A=1 rm -rf /",
+    "sudo -u root -n A=1 rm -rf /",
+    "env -i A=1 B=2 rm -rf /",
+    "env -u HOME rm -rf /",
+    "nohup rm -rf / &",
+    "sudo env nohup rm -rf /",
+    "sudo -- reboot",
+    ":(){:|:&};:",
+    ":(){ :|:& };:",
+    "bomb() { bomb | bomb & }; bomb",
+    "b ( )\n{\n  b|b &\n}\nb",
+    "function f { f | f & }; f",
+    "mkfs /dev/sda",
+    "mkfs.ext4 x",
+    "sudo mkfs.xfs -f /dev/sdb",
+    "dd if=a of=/dev/sda",
+    "dd of=/dev/sda if=a bs=1M",
+    "shutdown",
+    "shutdown -h now",
+    "reboot",
+    "halt",
+    "poweroff -f",
+    "/sbin/reboot",
+    "cat <<EOF\nx\nEOF\nreboot",
+    "echo 'a' # no\nhalt",
+    "if true; then rm -rf /; fi",
+    "if reboot; then :; fi",
+    "if false; then :; elif halt; then :; else poweroff; fi",
+    "if false; then :; else rm -rf /*; fi",
+    "for i in 1 2; do rm -rf /; done",
+    "while rm -rf /; do :; done",
+    "until mkfs.ext4 x; do :; done",
+    "! rm -rf /",
+    "time rm -rf /",
+    "time -p rm -rf /",
+    "/usr/bin/time -f %e -o log reboot",
+    "exec rm -rf /",
+    "exec -a name rm -rf /",
+    "exec -c reboot",
+    "command rm -rf /",
+    "command -p rm -rf /",
+    "command -- halt",
+    "if ! time exec command sudo env A=1 nohup rm -rf /; then :; fi",
+  ])("%j", (command) => {
+    expect(isBlocked(command)).toBe(true);
+  });
+});
+
+describe("a command passes that only speaks of such things:", () => {
+  test.each([
+    "",
+    "rm -rf ./build",
+    "rm -rf /workspace/old",
+    "rm -rf /workspace/*",
+    "rm -rf .",
+    "rm -r /",
+    "rm -f /",
+    "rm /",
+    "rm -i -- -rf /",
+    'echo "rm -rf /" > note.txt',
+    "echo 'rm -rf /'",
+    "echo rm -rf /",
+    'rm -rf "/"',
+    '"rm" -rf /',
+    "echo a \\; rm -rf /",
+    "# rm -rf /",
+    "echo a # ; reboot",
+    "grep reboot log",
+    "ls halt/",
+    "./reboot",
+    "reboot.sh",
+    "node shutdown.js",
+    "git commit -m 'halt; reboot'",
+    "cat <<EOF\nrm -rf /\nreboot\nEOF",
+    "cat <<-'EOF' > a\n\treboot\n\tEOF\necho done",
+    "case $1 in\nhalt) echo no;;\nesac",
+    "echo a > reboot",
+    "echo a >& halt; cat < shutdown",
+    "dd if=a of=b.img",
+    "dd if=/dev/zero of=/tmp/a",
+    'dd if=a "of=/dev/sda"',
+    "mkfsx",
+    "npm test",
+    "f() { f2 | f2 & }; f",
+    "f() { f | f; }; f",
+    "f() { f | f & }",
+    "echo ':(){:|:&};:'",
+    'echo ":(){:|:&};:"',
+    ["echo $", "{a}{b,c}"].join(""),
+    "echo $((1 | 2))",
+    "echo then rm -rf /",
+    "echo do reboot; echo ! halt",
+    "'then' rm -rf /",
+    "command -v reboot",
+    "command -V rm -rf /",
+    "command -pv halt",
+    "time ls halt/",
+    "exec node shutdown.js",
+    "for i in rm -rf /; do echo $i; done",
+    "if test -f reboot; then echo halt; fi",
+    "do_reboot",
+    "thenrm -rf /",
+  ])("%j", (command) => {
+    expect(isBlocked(command)).toBe(false);
+  });
+});
+
+test("whatever the text, it is judged, and the same text in quotes passes", () => {
+  const piece = fc.constantFrom(
+    "rm",
+    "-rf",
+    "/",
+    "'",
+    '"',
+    "\\",
+    "$(",
+    ")",
+    "{",
+    "}",
+    ";",
+    "&",
+    "|",
+    "\n",
+    " ",
+    "<<",
+    "a",
+    "#",
+    ":",
+    ":(){",
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+      const text = pieces.join("");
+      isBlocked(text);
+      expect(isBlocked(`echo '${text.replaceAll("'", "")}'`)).toBe(false);
+    }),
+  );
+});
+
+test("a long text is judged in proportion to its length", () => {
+  for (const one of [
+    "a ",
+    "a(",
+    ":(){:|:&",
+    "'",
+    '"\\',
+    "<<a\n",
+    "$(",
+    "x|",
+    "(  ",
+    "sudo ",
+    "env A=1 ",
+    "  ",
+    "then ",
+    "! ",
+    "time -p ",
+    "exec ",
+    "command ",
+  ]) {
+    expect(isBlocked(one.repeat(120_000 / one.length))).toBe(false);
+  }
+});
+
+const COUNT = 200;
+/** Large enough that a write takes several system calls. */
+const LENGTH = 70_000;
+
+describe.each(["host", "drive"] as const)("readers among writers on a %s root", (kind) => {
+  const bed = useBed({ kind, binding: { profile: "jettson" } });
+
+  test(`${COUNT} of each see whole contents only, and nothing temporary`, async () => {
+    const contents = Array.from({ length: COUNT }, (_, index) =>
+      String.fromCharCode(0x4e00 + index).repeat(LENGTH / 3),
+    );
+    const whole = new Set(contents);
+    await bed.call("jettson_files_write", { path: "d/f", content: contents[0] });
+    const seen = new Set<string>();
+    const read = async () => {
+      const { content, size_bytes } = await bed.call("jettson_files_read", { path: "d/f" });
+      expect([whole.has(String(content)), size_bytes]).toEqual([true, Math.floor(LENGTH / 3) * 3]);
+      seen.add(String(content));
+    };
+    const list = async () => {
+      const { entries } = await bed.call("jettson_files_list", { path: "d" });
+      expect((entries as { name: string }[]).map(({ name }) => name)).toEqual(["f"]);
+    };
+    const write = (content: string) => bed.call("jettson_files_write", { path: "d/f", content });
+    await Promise.all(
+      contents.flatMap((content, index) => [write(content), read(), ...(index % 20 === 0 ? [list()] : [])]),
+    );
+    await read();
+    expect(seen.size).toBeGreaterThan(0);
+    if (kind === "host") expect(readdirSync(join(bed.dir, "d"))).toEqual(["f"]);
+  });
+});
+
+const OWNER = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
+const ROOTS = { temp: { temp: true }, drive: { dlfs: "notes" } } as const;
+
+describe.each(["temp", "drive"] as const)("jettson_shell_run by just-bash on a %s root", (kind) => {
+  let files: FileAdapter | undefined;
+  let jettson: ToolProfile | undefined;
+  const context: InvokeContext = kind === "drive" ? { callerDID: OWNER, authentication: "identity" } : {};
+  const call = async (tool: string, args: object) => ({ ...(await jettson?.call(`jettson_${tool}`, args, context)) });
+  const sh = (command: string, more: object = {}) => call("shell_run", { command, ...more });
+  beforeAll(async () => {
+    files = await createFileAdapter({ roots: { r: ROOTS[kind] } });
+    const binding = { profile: "jettson", root: "r", prefix: "ws", shell: { driver: "just-bash" } } as const;
+    jettson = createProfile(files, binding);
+    await jettson.ready;
+  });
+  afterAll(() => files?.close());
+
+  test("shares its files with the tools, which is all that it sees", async () => {
+    await call("files_write", { path: "a.csv", content: "id\n2\n1\n" });
+    expect(await sh("sort a.csv | head -2 > b.csv && cat b.csv; pwd; exit 3")).toEqual({
+      ...{ stdout: "1\n2\n/workspace\n", stderr: "", exit_code: 3, truncated: false, timed_out: false },
+    });
+    expect(await call("files_read", { path: "b.csv" })).toMatchObject({ content: "1\n2\n" });
+    expect(await sh("cat /etc/passwd")).toMatchObject({ stdout: "", exit_code: 1 });
+  });
+
+  test("is ended in time", async () => {
+    expect(await sh("sleep 30", { timeout_seconds: 0.5 })).toMatchObject({
+      exit_code: 124,
+      timed_out: true,
+    });
+  });
+
+  test("says that it has no programs", () => {
+    const tool = jettson?.tools.find(({ name }) => name === "jettson_shell_run");
+    expect(tool?.description).toContain("no python3, node, npm, git, curl");
   });
 });
