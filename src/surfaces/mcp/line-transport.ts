@@ -226,7 +226,9 @@ export class LineTransport {
   #drop({ method, params }: { readonly method: string; readonly params?: unknown }): boolean {
     if (method !== "notifications/cancelled") return false;
     const { requestId } = fieldsOf(params);
-    return this.#intake.drop((request) => request.id === requestId);
+    const isDropped = this.#intake.drop((request) => request.id === requestId);
+    if (isDropped) this.forget(requestId as RequestId);
+    return isDropped;
   }
 
   #resume(): void {

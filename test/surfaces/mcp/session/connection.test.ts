@@ -337,3 +337,22 @@ test("what a client asks before it ends its side is answered", async () => {
   await server.ended;
   expect(String(server.output.read()).trimEnd().split("\n")).toHaveLength(30);
 });
+
+test("what a client has taken back before it began is not waited for when it goes", async () => {
+  const server = serveLarge(64_000_000);
+  await shakeHands(server);
+  let isOver = false;
+  void server.ended.then(() => {
+    isOver = true;
+  });
+  server.input.end(
+    linesOf(
+      { id: 1, method: "ping" },
+      { id: 2, method: "ping" },
+      { method: "notifications/cancelled", params: { requestId: 2 } },
+    ),
+  );
+  await turns(200);
+  expect(isOver).toBe(true);
+  expect(String(server.output.read()).match(/"id":\d/g)).toEqual(['"id":1']);
+});

@@ -39,7 +39,8 @@ describe.each(ERAS)("in the protocol of %s", (era) => {
   });
 
   test.each([1, 5, 200])("%d calls that came before the end of the input are answered", async (count) => {
-    const raw = await startRaw([], { era });
+    // Of many, some are on their way out when the process ends.
+    const raw = await (count < 200 ? rawHere : startRaw)([], { era });
     const names = Array.from({ length: count }, (_, at) => `${at}.txt`);
     const answers = names.map((path) => raw.call("file_write", { root: "tmp", path, content: "a" }));
     raw.process.child.stdin.end();
