@@ -75,7 +75,7 @@ const MAIN_PARTS = { "word/document.xml": "docx", "xl/workbook.xml": "xlsx", "pp
 /** The kind of a document by what it holds. @throws Unreadable */
 async function kindOf(data: Buffer): Promise<DocumentKind> {
   const head = kindOfHead(data);
-  if (head === "pdf" || head === "html") return head;
+  if (head === "pdf" || head === "html" || head === "xhtml") return head;
   if (head !== "zip") throw new Unreadable("unsupported");
   const file = await Package.open(data);
   for (const [part, kind] of Object.entries(MAIN_PARTS)) if (file.has(part)) return kind;

@@ -65,7 +65,7 @@ export const kindByName = (name: string): DocumentKind | undefined =>
   name.lastIndexOf(".") < 1 ? undefined : BY_EXTENSION.get(name.slice(name.lastIndexOf(".") + 1).toLowerCase());
 
 /** Kind of a file by its first bytes: `zip` and `compound` may be documents. `undefined`: none of these. */
-export type HeadKind = "pdf" | "html" | "zip" | "compound" | "rtf";
+export type HeadKind = "pdf" | "html" | "xhtml" | "zip" | "compound" | "rtf";
 
 const MAGIC: readonly (readonly [HeadKind, Buffer])[] = [
   ["pdf", Buffer.from("%PDF-")],
@@ -74,13 +74,14 @@ const MAGIC: readonly (readonly [HeadKind, Buffer])[] = [
   ["rtf", Buffer.from("{\\rtf")],
 ];
 
+/** Each character can be matched in one way only: of others there would be exponentially many to try. */
+const PAGE = /^\ufeff?(<\?xml[^>]*>)?(?:\s|<!--(?:(?!-->)[\s\S])*-->)*<(?:!doctype html|html)[\s>]/i;
+
 export function kindOfHead(head: Buffer): HeadKind | undefined {
   const found = MAGIC.find(([, magic]) => head.subarray(0, magic.length).equals(magic));
   if (found !== undefined) return found[0];
-  // Each character can be matched in one way only: of others there would be exponentially many to try.
-  return /^(?:\s|<!--(?:(?!-->)[\s\S])*-->)*<(?:!doctype html|html)[\s>]/i.test(head.toString("utf8", 0, 1024))
-    ? "html"
-    : undefined;
+  const [page, xml] = PAGE.exec(head.toString("utf8", 0, 1024)) ?? [];
+  return page === undefined ? undefined : xml === undefined ? "html" : "xhtml";
 }
 
 /** Whether the first bytes of a zip name parts that documents have. */

@@ -6,7 +6,7 @@ import { kindByName } from "../../src/documents/kinds.js";
 /** One small document of each kind. */
 export const DOCUMENTS = [
   ...["python-docx.docx", "xlsxwriter.xlsx", "python-pptx.pptx", "libreoffice.odt", "libreoffice.ods"],
-  ...["libreoffice.html", "libreoffice.pdf"],
+  ...["libreoffice.html", "libreoffice.pdf", "pandoc.xhtml", "nbformat4.ipynb", "nbformat3.ipynb"],
 ] as const;
 
 export const documentOf = (name: string): Buffer => readFileSync(new URL(`files/${name}`, import.meta.url));

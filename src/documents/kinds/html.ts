@@ -4,7 +4,7 @@ import type { DocumentMeta } from "../../core/call/documents.js";
 import type { Flow } from "../flow.js";
 import { tidyMeta } from "./properties.js";
 
-const SKIPPED: ReadonlySet<string> = new Set(["script", "style", "template"]);
+const SKIPPED: ReadonlySet<string> = new Set(["script", "style", "template", "annotation"]);
 /** Elements that begin and end lines. */
 const BLOCKS: ReadonlySet<string> = new Set(
   (
@@ -19,7 +19,7 @@ const PIECE_CHARS = 65_536;
 
 export async function readHtml(data: Buffer, flow: Flow, { isXml }: { readonly isXml: boolean }): Promise<void> {
   const { Parser } = await import("htmlparser2");
-  const page = new Page(flow);
+  const page = new Page(flow, isXml);
   const parser = new Parser(page, { recognizeSelfClosing: isXml, recognizeCDATA: isXml });
   const text = decoded(data);
   for (let at = 0; at < text.length; at += PIECE_CHARS) parser.write(text.slice(at, at + PIECE_CHARS));
@@ -47,15 +47,22 @@ class Page {
   #isTitle = false;
   /** White space is left out at the start of a line, and after other. */
   #isSpace = true;
+  readonly #isXml: boolean;
+  /** In XML there is no text before the first element: it is of a document type with declarations of its own. */
+  #isBegun: boolean;
 
-  constructor(flow: Flow) {
+  constructor(flow: Flow, isXml: boolean) {
     this.#flow = flow;
+    this.#isXml = isXml;
+    this.#isBegun = !isXml;
   }
 
-  onopentag(name: string, attributes: Readonly<Record<string, string>>): void {
+  onopentag(tag: string, attributes: Readonly<Record<string, string>>): void {
+    this.#isBegun = true;
+    const name = this.#localOf(tag);
     if (SKIPPED.has(name)) this.#skipped++;
     if (this.#skipped > 0) return;
-    if (name === "meta" && attributes["name"]?.toLowerCase() === "author")
+    if (name === "meta" && /^(dcterms\.creator|author)$/i.test(attributes["name"] ?? ""))
       this.#meta.author ??= attributes["content"] ?? "";
     if (name === "title") this.#isTitle = this.#meta.title === undefined;
     if (name === "pre") this.#pre++;
@@ -65,7 +72,8 @@ class Page {
     this.#boundary(name);
   }
 
-  onclosetag(name: string): void {
+  onclosetag(tag: string): void {
+    const name = this.#localOf(tag);
     if (SKIPPED.has(name)) {
       this.#skipped = Math.max(0, this.#skipped - 1);
       return;
@@ -79,7 +87,7 @@ class Page {
   }
 
   ontext(text: string): void {
-    if (this.#skipped > 0) return;
+    if (this.#skipped > 0 || !this.#isBegun) return;
     if (this.#isTitle) {
       this.#meta.title = `${this.#meta.title ?? ""}${text}`;
       return;
@@ -100,6 +108,11 @@ class Page {
       if (index > 0) this.#flow.end();
       this.#flow.text(line);
     }
+  }
+
+  /** In HTML a prefix is part of the name. */
+  #localOf(tag: string): string {
+    return this.#isXml ? tag.slice(tag.indexOf(":") + 1) : tag;
   }
 
   #boundary(name: string): void {

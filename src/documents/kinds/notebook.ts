@@ -1,4 +1,4 @@
-// Jupyter notebooks (nbformat 4): cells with their sources and text outputs, without pictures.
+// Jupyter notebooks (nbformat 3 and 4): cells with their sources and text outputs, without pictures.
 
 import { isObject } from "../../core/unknown.js";
 import { Unreadable } from "../ending.js";
@@ -32,20 +32,25 @@ function parsed(text: string): unknown {
 
 /** The parts of a notebook in order. `undefined`: the value is none */
 export function notebookParts(value: unknown): NotebookPart[] | undefined {
-  if (!isObject(value) || !Array.isArray(value["cells"]) || typeof value["nbformat"] !== "number") return undefined;
-  const cells: unknown[] = value["cells"];
+  if (!isObject(value) || typeof value["nbformat"] !== "number") return undefined;
+  // nbformat 3 has cells in worksheets.
+  const holders = Array.isArray(value["cells"]) ? [value] : listOf(value["worksheets"]);
+  const lists = holders.filter(isObject).filter(({ cells }) => Array.isArray(cells));
+  if (lists.length === 0) return undefined;
+  const cells = lists.flatMap((list) => listOf(list["cells"]));
   return cells.filter(isObject).flatMap((cell, index) => [...partsOf(cell, index)]);
 }
 
 function* partsOf(cell: Fields, index: number): Generator<NotebookPart> {
   const kind = typeof cell["cell_type"] === "string" ? cell["cell_type"] : "cell";
-  yield { title: `\n[${index + 1}] ${kind}`, text: withoutEnd(textOf(cell["source"])) };
-  const outputs: unknown[] = Array.isArray(cell["outputs"]) ? cell["outputs"] : [];
-  for (const output of outputs.filter(isObject)) {
+  yield { title: `\n[${index + 1}] ${kind}`, text: withoutEnd(textOf(cell["source"] ?? cell["input"])) };
+  for (const output of listOf(cell["outputs"]).filter(isObject)) {
     const text = outputText(output);
     if (text !== "") yield { title: "--- output", text: withoutEnd(text) };
   }
 }
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export const withoutEnd = (text: string): string => text.replace(/\n$/, "");
 
@@ -55,20 +60,17 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.filter((line) => typeof line === "string").join("") : "";
 }
 
+/** Pictures in an output of nbformat 3, beside its text. */
+const PICTURES = ["png", "jpeg", "svg"] as const;
+
 function outputText(output: Fields): string {
-  const { text, traceback, ename, evalue, data } = output;
-  if (text !== undefined) return textOf(text).replace(ANSI, "");
-  if (Array.isArray(traceback) && traceback.length > 0) {
-    return traceback
-      .filter((line) => typeof line === "string")
-      .join("\n")
-      .replace(ANSI, "");
-  }
+  const { traceback, ename, evalue, data } = output;
+  const lines = listOf(traceback).filter((line) => typeof line === "string");
+  if (lines.length > 0) return lines.join("\n").replace(ANSI, "");
   if (typeof ename === "string") return `${ename}: ${typeof evalue === "string" ? evalue : ""}`;
-  if (!isObject(data)) return "";
-  const plain = textOf(data["text/plain"]);
-  const others = Object.keys(data).filter((type) => !type.startsWith("text/"));
-  return [...(plain === "" ? [] : [plain.replace(ANSI, "")]), ...others.map((type) => `[${type} not shown]`)].join(
-    "\n",
-  );
+  const plain = textOf(isObject(data) ? data["text/plain"] : output["text"]).replace(ANSI, "");
+  const others = isObject(data)
+    ? Object.keys(data).filter((type) => !type.startsWith("text/"))
+    : PICTURES.filter((name) => output[name] !== undefined);
+  return [...(plain === "" ? [] : [plain]), ...others.map((type) => `[${type} not shown]`)].join("\n");
 }

@@ -59,14 +59,21 @@ const noSuchCell = (place: Place, cell: number, cells: number | undefined): File
   );
 
 function cellsIn(text: string): readonly Range[] | undefined {
-  const cells = member(text, { start: skipSpace(text, 0), end: text.length }, "cells");
-  return cells === undefined || text[cells.start] !== "["
-    ? undefined
-    : [...items(text, cells)].filter(({ start }) => text[start] === "{");
+  const top = { start: skipSpace(text, 0), end: text.length };
+  const listIn = (holder: Range): Range[] => {
+    const cells = member(text, holder, "cells");
+    return cells === undefined || text[cells.start] !== "[" ? [] : [cells];
+  };
+  const [own] = listIn(top);
+  // nbformat 3 has cells in worksheets.
+  const sheets = own === undefined ? member(text, top, "worksheets") : undefined;
+  const lists = own === undefined ? [...(sheets ? items(text, sheets) : [])].flatMap(listIn) : [own];
+  if (lists.length === 0) return undefined;
+  return lists.flatMap((cells) => [...items(text, cells)]).filter(({ start }) => text[start] === "{");
 }
 
 function sourceIn(text: string, cell: Range): Source | undefined {
-  const source = member(text, cell, "source");
+  const source = member(text, cell, "source") ?? member(text, cell, "input");
   if (source === undefined) return undefined;
   const isList = text[source.start] === "[";
   const ranges = isList ? [...items(text, source)] : [source];

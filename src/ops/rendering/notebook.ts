@@ -1,4 +1,4 @@
-// Jupyter notebooks (nbformat 4) as text for models: cells with their sources and text outputs, without the JSON around
+// Jupyter notebooks as text for models: cells with their sources and text outputs, without the JSON around
 // them and without pictures.
 
 import { type NotebookPart, notebookParts, withoutEnd } from "../../documents/kinds/notebook.js";
