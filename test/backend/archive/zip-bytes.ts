@@ -80,6 +80,24 @@ export function zipOf(entries: readonly ZipEntry[], { comment = Buffer.alloc(0),
   return Buffer.concat([...parts, central, ...long, end, comment]);
 }
 
+/** An entry whose sizes and place stand in the field of zip64, as far as they are given. */
+export function longEntry(
+  entry: ZipEntry,
+  { size, compressedSize, offset }: { size?: bigint; compressedSize?: bigint; offset?: bigint },
+): ZipEntry {
+  const fields = [size, compressedSize, offset].filter((field) => field !== undefined);
+  const extra = Buffer.alloc(4 + 8 * fields.length);
+  extra.writeUInt16LE(0x0001, 0);
+  extra.writeUInt16LE(8 * fields.length, 2);
+  for (const [index, field] of fields.entries()) extra.writeBigUInt64LE(field, 4 + 8 * index);
+  return {
+    ...{ ...entry, extra },
+    ...(size === undefined ? {} : { size: 0xffffffff }),
+    ...(compressedSize === undefined ? {} : { compressedSize: 0xffffffff }),
+    ...(offset === undefined ? {} : { offset: 0xffffffff }),
+  };
+}
+
 /** The end of a directory as zip64 has it, and the record that finds it. */
 function longEnd(count: number, length: number, offset: number): Buffer {
   const end = Buffer.alloc(56);

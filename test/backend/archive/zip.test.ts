@@ -6,7 +6,7 @@ import { deflateRawSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { needs } from "../../needs.js";
 import { useGround } from "../../ops/ground.js";
-import { MODIFIED, type ZipEntry, type ZipOptions, zipOf } from "./zip-bytes.js";
+import { longEntry, MODIFIED, type ZipEntry, type ZipOptions, zipOf } from "./zip-bytes.js";
 
 const ground = useGround();
 const put = (entries: readonly ZipEntry[], options?: ZipOptions) => ground.put("x.zip", zipOf(entries, options));
@@ -269,6 +269,118 @@ describe("a zip that lies", () => {
   });
 });
 
+describe("sizes and places in 64 bits", () => {
+  const content = "text ".repeat(20);
+  const packed = deflateRawSync(content);
+  const [size, compressedSize] = [BigInt(content.length), BigInt(packed.length)];
+  const deflated: ZipEntry = { name: "dir/a", content };
+  const stored: ZipEntry = { name: "dir/b", content, method: 0 };
+  const extract = () =>
+    ground.adapter.invoke("archive:extract", { root: "r", path: "x.zip", destRoot: "r", destPath: "out" });
+  /** Bytes of the first entry with its header. */
+  const second = BigInt(30 + deflated.name.length + packed.length);
+
+  test.each<[string, readonly ZipEntry[]]>([
+    [
+      "all of them",
+      [
+        longEntry(deflated, { size, compressedSize, offset: 0n }),
+        longEntry(stored, { size, compressedSize: size, offset: second }),
+      ],
+    ],
+    ["sizes alone", [longEntry(deflated, { size, compressedSize }), longEntry(stored, { size, compressedSize: size })]],
+    ["one of them", [longEntry(deflated, { size }), longEntry(stored, { offset: second })]],
+  ])("%s stand in the extra field", async (_, entries) => {
+    put(entries, { zip64: true });
+    expect(await ground.run("list", { path: "x.zip!/dir" })).toMatchObject({
+      entries: ["a", "b"].map((name) => ({ name, size: content.length })),
+    });
+    for (const name of ["a", "b"]) {
+      expect(await read(`dir/${name}`)).toBe(content);
+      const part = await ground.run("read", { path: `x.zip!/dir/${name}`, offset: 95, length: 50 });
+      expect(part).toMatchObject({ content: "text ", size: content.length });
+    }
+    const listed = await ground.adapter.invoke("archive:list", { root: "r", path: "x.zip" });
+    expect(listed).toMatchObject({
+      entries: [
+        { name: "dir/a", size: content.length, compressedSize: packed.length },
+        { name: "dir/b", size: content.length, compressedSize: content.length },
+      ],
+    });
+    expect(await extract()).toMatchObject({ extracted: 2, bytes: 2 * content.length });
+    expect((await ground.run("read", { path: "out/dir/b" })).content).toBe(content);
+  });
+
+  const LIES: readonly bigint[] = [0n, size - 1n, size + 1n, 0xffffffffn, 2n ** 53n - 1n, 2n ** 63n, 2n ** 64n - 1n];
+  test.each(LIES)("a size of %d is a lie, which is listed and never believed", async (lie) => {
+    for (const entry of [
+      longEntry(deflated, { size: lie, compressedSize }),
+      longEntry(stored, { size: lie, compressedSize: lie }),
+      longEntry(stored, { size: lie, compressedSize: size }),
+      // Bytes behind the end of what is deflated change nothing of the content.
+      ...(lie === 0n || lie > 10_000n ? [longEntry(deflated, { size, compressedSize: lie })] : []),
+    ]) {
+      put([entry, { name: "good", content: "good" }]);
+      const path = `x.zip!/${String(entry.name)}`;
+      expect((await list()).entries).toMatchObject([{ name: "dir" }, { name: "good" }]);
+      const isTooLarge = { code: expect.stringMatching(/^(BAD_FORMAT|TOO_LARGE)$/) };
+      expect(await ground.fail("hash", { path })).toMatchObject({ code: "BAD_FORMAT", data: { reason: "damaged" } });
+      expect(await ground.fail("read", { path, mode: "bytes" })).toMatchObject(isTooLarge);
+      await expect(extract()).rejects.toMatchObject(isTooLarge);
+      expect(await ground.run("stat", { path: "out" })).toMatchObject({ exists: false });
+      expect(await read("good")).toBe("good");
+    }
+  });
+
+  test.each<[string, ZipEntry]>([
+    ["a place far away", longEntry(deflated, { size, compressedSize, offset: 2n ** 63n })],
+    ["another place", longEntry(deflated, { size, compressedSize, offset: 1n })],
+    ["no field", { ...deflated, size: 0xffffffff, compressedSize: 0xffffffff }],
+  ])("%s is damaged", async (_, entry) => {
+    put([entry]);
+    expect(await ground.fail("hash", { path: "x.zip!/dir/a" })).toMatchObject({ code: "BAD_FORMAT" });
+  });
+
+  test("a field that is too short makes the directory damaged", async () => {
+    for (const entry of [
+      { ...longEntry(deflated, { size }), compressedSize: 0xffffffff },
+      { ...longEntry(deflated, {}), size: 0xffffffff },
+    ]) {
+      put([entry]);
+      expect(await ground.fail("list", { path: "x.zip!" })).toMatchObject({ data: { reason: "damaged" } });
+    }
+  });
+
+  test("an end in 64 bits behind which a comment looks like one is never read as another archive", async () => {
+    const entries = [longEntry(deflated, { size, compressedSize, offset: 0n })];
+    const other = zipOf([], { zip64: true });
+    for (const comment of [Buffer.concat([other, Buffer.from("x")]), other.subarray(0, 76), other.subarray(-22, -2)]) {
+      put(entries, { zip64: true, comment });
+      const told = await namesIn("dir").catch(({ code }) => code);
+      expect(["BAD_FORMAT", ["a"]]).toContainEqual(told);
+    }
+    // Of two ends the last counts, for other programs too; this one is whole.
+    put(entries, { zip64: true, comment: other });
+    expect(await namesIn()).toEqual([]);
+  });
+
+  test("an end in 64 bits that contradicts itself is damaged", async () => {
+    const whole = zipOf([longEntry(deflated, { size, compressedSize, offset: 0n })], { zip64: true });
+    const record = whole.lastIndexOf("PK\x06\x06", undefined, "latin1");
+    for (const [at, lie] of [
+      ...[[record + 32, 2n] as const, [record + 32, 2n ** 40n] as const, [record + 32, 0n] as const],
+      ...[[record + 48, 1n] as const, [record + 48, 2n ** 63n] as const, [record + 64, 3n] as const],
+    ]) {
+      const bytes = Buffer.from(whole);
+      bytes.writeBigUInt64LE(lie, at);
+      ground.put("x.zip", bytes);
+      expect(await ground.fail("list", { path: "x.zip!" })).toMatchObject({
+        code: lie === 2n ** 40n ? "TOO_LARGE" : "BAD_FORMAT",
+      });
+    }
+  });
+});
+
 describe("a zip that cannot be read here", () => {
   test("has encrypted entries, or ones packed otherwise, which are listed", async () => {
     put([
@@ -333,6 +445,7 @@ describe("zips of other programs", () => {
     "zip, stored": ["zip", "-qry0", "../x.zip", "."],
     jar: ["jar", "cf", "../x.zip", "."],
     python: ["python3", "-c", "import shutil; shutil.make_archive('../x', 'zip', '.')"],
+    "zip, in 64 bits": ["zip", "-qry", "-fz", "../x.zip", "."],
   };
   for (const [name, [command = "", ...args]] of Object.entries(programs)) {
     const isHere = (process.env["PATH"] ?? "").split(":").some((dir) => existsSync(join(dir, command)));
