@@ -102,7 +102,9 @@ class AssetBucket implements AssetStore {
       const sha256 = typeof hash === "string" ? hash : hash();
       if (this.#sizes.has(sha256)) return;
       await this.#guarded(() => this.#upload(sha256, content));
-      await this.#inTurn(() => this.#append({ sha256, size: content.size }));
+      await this.#inTurn(async () => {
+        if (!this.#sizes.has(sha256)) await this.#append({ sha256, size: content.size });
+      });
     } finally {
       await content.close();
     }

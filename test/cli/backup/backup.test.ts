@@ -362,7 +362,6 @@ describe("a backup that is restored", () => {
     storage: [
       { content: "file", path: "./state/assets" },
       { content: "file", path: "./assets" },
-      { content: "s3", s3: { bucket: "assets" } },
     ],
     assets: [{ maxTotalBytes: 10, write: "operator" }],
     jobs: [{ max: 1 }],

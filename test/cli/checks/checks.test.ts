@@ -468,6 +468,11 @@ describe("check finds what serve refuses:", () => {
       `{ seed: "${SEED}", drives: { store: { s3: { bucket: "drives" } } } }`,
       "'drives.store' cannot be opened: ",
     ],
+    [
+      "a bucket for assets without credentials",
+      `{ seed: "${SEED}", storage: { content: "s3", s3: { bucket: "assets" } } }`,
+      "'storage.s3' cannot be opened: object storage needs credentials",
+    ],
     ["a socket without a folder", `{ listen: { socket: "no/venue.sock" } }`, "Cannot listen on "],
     ["a socket in place of a file", `{ listen: { socket: "venue.json5" } }`, "Cannot listen on "],
     [
