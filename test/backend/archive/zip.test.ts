@@ -354,14 +354,16 @@ describe("sizes and places in 64 bits", () => {
   test("an end in 64 bits behind which a comment looks like one is never read as another archive", async () => {
     const entries = [longEntry(deflated, { size, compressedSize, offset: 0n })];
     const other = zipOf([], { zip64: true });
-    for (const comment of [Buffer.concat([other, Buffer.from("x")]), other.subarray(0, 76), other.subarray(-22, -2)]) {
+    for (const comment of [
+      other,
+      Buffer.concat([other, Buffer.from("x")]),
+      other.subarray(0, 76),
+      other.subarray(-22, -2),
+    ]) {
       put(entries, { zip64: true, comment });
       const told = await namesIn("dir").catch(({ code }) => code);
       expect(["BAD_FORMAT", ["a"]]).toContainEqual(told);
     }
-    // Of two ends the last counts, for other programs too; this one is whole.
-    put(entries, { zip64: true, comment: other });
-    expect(await namesIn()).toEqual([]);
   });
 
   test("an end in 64 bits that contradicts itself is damaged", async () => {
