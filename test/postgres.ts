@@ -113,9 +113,15 @@ export async function startPostgres({ folder = engineFolder(), under = [] }: Eng
     ...{ port, url, folder, start, stop },
     signal(signal) {
       const { pid = 0 } = child ?? {};
-      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
       // The first one first: it would start others.
-      for (const one of [pid, ...children.map(Number)]) process.kill(one, signal);
+      process.kill(pid, signal);
+      for (const one of readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")) {
+        try {
+          process.kill(Number(one), signal);
+        } catch {
+          // It ended meanwhile.
+        }
+      }
     },
     async sql(...statements) {
       const client = postgres(url, { max: 1, connection: { search_path: "venue_files" }, onnotice: () => {} });
