@@ -70,12 +70,12 @@ describeWhere(hasPostgres, NO_POSTGRES)("a rolling restart", () => {
     isOver = true;
     await Promise.all(running);
     const isLater = ({ status, retryAfter }: Seen) => status === 503 && retryAfter !== null;
-    const failed = calls.filter(({ status }) => status >= 300);
-    expect(calls.length).toBeGreaterThan(50);
-    expect(failed.filter((one) => !isLater(one))).toEqual([]);
-    expect(failed.length / calls.length).toBeLessThan(0.02);
-    // A job that ended in its reply goes with its instance: its end is 503 for a moment, then 404.
-    const unanswered = questions.filter(({ status }) => status >= 300);
-    expect(unanswered.filter((one) => !isLater(one) && one.status !== 404)).toEqual([]);
+    for (const seen of [calls, questions]) {
+      const failed = seen.filter(({ status }) => status >= 300);
+      expect(seen.length).toBeGreaterThan(50);
+      expect(failed.filter((one) => !isLater(one))).toEqual([]);
+      // Of a few hundred, none.
+      expect(failed.length).toBeLessThanOrEqual(seen.length / 1000);
+    }
   }, 180_000);
 });

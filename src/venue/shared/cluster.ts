@@ -48,6 +48,7 @@ export function createCluster(options: ClusterOptions): Cluster {
       shared
         .peers()
         .flatMap(({ number, advertise, live }) => (live && advertise !== undefined ? [{ number, advertise }] : [])),
+    look: () => shared.tick.refresh(),
     readiness: () => (isDraining ? "draining" : isStale() ? "stale" : "ready"),
     isDegraded: isStale,
     stillHolds: options.stillHolds,

@@ -45,6 +45,8 @@ export interface PeersOptions extends ForwardSealOptions, Pick<HttpPeers, "readi
   stillHolds(caller: Caller): boolean;
   /** The other instances that are alive, as last seen. */
   live(): readonly Peer[];
+  /** Sees again who is alive: one that has just started is not known before. @throws SHARED_STATE_UNAVAILABLE */
+  look(): Promise<void>;
   /** Longest time that a cancellation waits for the job to end, in milliseconds. */
   readonly cancelMs: number;
   /** The job of an instance that is gone. @returns `undefined`: nobody kept it; `alive`: its instance is there after all */
@@ -111,9 +113,11 @@ export class PeerRequests implements HttpPeers {
     }
     const own = this.#options.number();
     const owner = id.length === ID_CHARS ? Number.parseInt(id.slice(NUMBER_AT, NUMBER_END), 16) : own;
-    const peer = this.#options.live().find(({ number }) => number === owner);
+    if (owner === own) return serve({ body });
+    const find = () => this.#options.live().find(({ number }) => number === owner);
+    const peer = find() ?? (await this.#options.look().then(find));
     if (peer !== undefined) return this.#pass(peer, exchange, { id, body, serve });
-    const jobs = owner === own ? undefined : await this.#options.lostJob(id);
+    const jobs = await this.#options.lostJob(id);
     if (jobs === "alive") throw peerUnreachable();
     // Without a row nobody has it, which the own jobs say.
     return serve(jobs === undefined ? { body } : { body, jobs });

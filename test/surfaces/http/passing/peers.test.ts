@@ -62,6 +62,7 @@ async function instance(
   const requests = new PeerRequests({
     ...{ key: KEY, number: () => number, nowMs: Date.now, cancelMs: 1000 },
     live: () => peers.filter((peer) => peer.number !== number),
+    look: async () => {},
     readiness: () => "ready",
     isDegraded: () => false,
     stillHolds: () => true,
@@ -163,6 +164,16 @@ test("of an instance that is there but not reached a job is not gone", async () 
   const answer = await ask(one, `/${"0".repeat(12)}0009${"0".repeat(16)}`);
   expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
   expect(one.counted).toEqual(["failed"]);
+});
+
+test("of an instance that was not known before a job is asked for there: it has just started", async () => {
+  let known: readonly Peer[] = [];
+  const look = async () => {
+    known = peers.filter(({ number }) => number === 1);
+  };
+  const [one, two] = [await instance(1), await instance(2, { live: () => known, look })];
+  const told = await ask(two, `/${await invoke(one)}`);
+  expect([told.status, two.counted]).toEqual([200, ["passed"]]);
 });
 
 test("of an instance that is gone the kept record answers", async () => {
