@@ -1,10 +1,9 @@
-import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Sandbox, SandboxProcess } from "../../../src/core/ports/sandbox.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { ApprovalAnswer, ApprovalRequest } from "../../../src/surfaces/acp/review/approval.js";
 import type { AcpAuditRecord } from "../../../src/surfaces/acp/review/audit.js";
-import { useGround } from "../../ops/ground.js";
+import { useAcp } from "./ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 import { connectAgent, SDKS } from "./stage.js";
 import { type Agent2Connection, connect2 } from "./versions/versions.js";
@@ -12,11 +11,10 @@ import { type Agent2Connection, connect2 } from "./versions/versions.js";
 const SESSION = "s";
 
 describe("approval of changes", () => {
-  const ground = useGround({
+  const { ground, at } = useAcp({
     root: { maxReadBytes: 2000 },
     roots: { other: { temp: true }, ro: { temp: true, readOnly: true } },
   });
-  const at = (path: string): string => join(ground.dir, path);
   const REJECTED = (path: string) => ({
     error: { code: -32003, message: "Rejected", data: { path, reason: "rejected" } },
   });
@@ -291,11 +289,10 @@ describe("approval of changes", () => {
 });
 
 describe("a root that asks a person, in ACP", () => {
-  const ground = useGround({
+  const { ground, at, newFs } = useAcp({
     root: { approve: { for: ["all"] } },
     roots: { strict: { temp: true, approve: { for: ["all"], elicit: false } } },
   });
-  const at = (path: string): string => join(ground.dir, path);
   const process: SandboxProcess = {
     started: Promise.resolve(),
     exited: Promise.resolve({ exitCode: 0, signal: null, timedOut: false, truncated: false }),
@@ -314,8 +311,7 @@ describe("a root that asks a person, in ACP", () => {
   let acp: AcpClientFs;
 
   const agentOf = (hasHook: boolean) => {
-    acp = new AcpClientFs({
-      adapter: ground.adapter,
+    acp = newFs({
       mounts: [{ root: "r" }, { root: "strict", prefix: "/strict" }],
       terminals: { sandbox },
       ...(hasHook
@@ -386,7 +382,7 @@ describe("a root that asks a person, in ACP", () => {
 });
 
 describe("roots that ask, by tools", () => {
-  const ground = useGround({
+  const { ground, newFs } = useAcp({
     root: { approve: { for: ["delete"] } },
     roots: { strict: { temp: true, approve: { for: ["delete"], elicit: false } } },
   });
@@ -397,8 +393,7 @@ describe("roots that ask, by tools", () => {
 
   async function open(answer?: ApprovalAnswer): Promise<void> {
     asked = [];
-    const acp = new AcpClientFs({
-      adapter: ground.adapter,
+    const acp = newFs({
       mounts: [{ root: "r" }, { root: "strict", prefix: "/strict" }],
       ...(answer === undefined ? {} : { approve: (request) => (asked.push(request) > 0 ? answer : "reject") }),
     });

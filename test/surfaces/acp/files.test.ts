@@ -7,13 +7,14 @@ import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter } from "../../../src/surfaces/acp/files/files.js";
 import type { AcpAuditRecord } from "../../../src/surfaces/acp/review/audit.js";
 import { useGround } from "../../ops/ground.js";
+import { useAcp } from "./ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 import { directories, GROUND, layOut, MOUNTS, READS, type Why, WRITES } from "./refused.js";
 import { connectAgent, SDKS, type TestAgent } from "./stage.js";
 import { type Agent2Connection, connect2, WAYS } from "./versions/versions.js";
 
 describe.each(SDKS)("an agent on SDK %s reads", (sdk) => {
-  const ground = useGround({ roots: { western: { temp: true, encoding: "latin1" } } });
+  const { ground, newFs } = useAcp({ roots: { western: { temp: true, encoding: "latin1" } } });
 
   let acp: AcpClientFs;
   let agent: TestAgent;
@@ -21,7 +22,7 @@ describe.each(SDKS)("an agent on SDK %s reads", (sdk) => {
 
   beforeAll(async () => {
     const mounts = [{ root: "r" }, { root: "western", prefix: "/western" }];
-    acp = new AcpClientFs({ adapter: ground.adapter, mounts });
+    acp = newFs({ mounts });
     agent = connectAgent(acp, sdk);
     session = await agent.newSession({ cwd: ground.dir, additionalDirectories: ["/western"] });
   });
@@ -98,7 +99,7 @@ describe.each(SDKS)("an agent on SDK %s reads", (sdk) => {
 });
 
 describe("writes", () => {
-  const ground = useGround();
+  const { ground, newFs } = useAcp();
   const audit: AcpAuditRecord[] = [];
 
   describe.each(SDKS)("an agent on SDK %s writes", (sdk) => {
@@ -210,10 +211,7 @@ describe("writes", () => {
     let agent: TestAgent;
     let session: string;
     beforeAll(async () => {
-      agent = connectAgent(
-        new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], newlines: "keep" }),
-        "2 in process",
-      );
+      agent = connectAgent(newFs({ newlines: "keep" }), "2 in process");
       session = await agent.newSession({ cwd: ground.dir });
     });
     afterAll(() => agent.stop());
@@ -253,7 +251,7 @@ describe("writes", () => {
 });
 
 describe("refusals", () => {
-  const ground = useGround(GROUND);
+  const { ground, newFs } = useAcp(GROUND);
 
   describe.each(SDKS)("an agent on SDK %s is refused", (sdk) => {
     let agent: TestAgent;
@@ -262,7 +260,7 @@ describe("refusals", () => {
 
     beforeAll(async () => {
       const onAudit = (record: AcpAuditRecord) => void audit.push(record);
-      agent = connectAgent(new AcpClientFs({ adapter: ground.adapter, mounts: MOUNTS, onAudit }), sdk);
+      agent = connectAgent(newFs({ mounts: MOUNTS, onAudit }), sdk);
       session = await agent.newSession(directories(ground));
     });
     afterAll(() => agent.stop());
@@ -350,8 +348,7 @@ describe("refusals", () => {
 
   describe("the host path of a root that agents know under another name", () => {
     test("is in no message, whatever they ask", async () => {
-      const acp = new AcpClientFs({
-        adapter: ground.adapter,
+      const acp = newFs({
         mounts: [{ root: "r", prefix: "/w" }],
         onAudit: () => {
           throw new Error(ground.dir);
@@ -454,7 +451,7 @@ describe("refusals", () => {
 });
 
 describe("refusals of tools", () => {
-  const ground = useGround(GROUND);
+  const { ground, newFs } = useAcp(GROUND);
 
   const OUTSIDE =
     /^(?:CAPABILITY_DENIED|SYMLINK_ESCAPE|DANGLING_SYMLINK|PATH_NOT_RELATIVE|PATH_ESCAPES_ROOT|INVALID_INPUT|INVALID_PATH)$/;
@@ -477,7 +474,7 @@ describe("refusals of tools", () => {
 
     beforeAll(async () => {
       const onAudit = (record: AcpAuditRecord) => void audit.push(record);
-      agent = await connect2(new AcpClientFs({ adapter: ground.adapter, mounts: MOUNTS, onAudit }), way);
+      agent = await connect2(newFs({ mounts: MOUNTS, onAudit }), way);
       session = await agent.connection.newSession(directories(ground));
     });
     afterAll(() => agent.stop());
@@ -599,7 +596,7 @@ describe("refusals of tools", () => {
     test("of the host path of a root that agents know under another name", async () => {
       ground.put("file", "text");
       symlinkSync(join(ground.dir, "file"), join(ground.dir, "absolute"));
-      const acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r", prefix: "/w" }] });
+      const acp = newFs({ mounts: [{ root: "r", prefix: "/w" }] });
       const agent = await connect2(acp);
       const session = await agent.connection.newSession({ cwd: "/w" });
       await agent.call(session, "file_roots");
@@ -621,15 +618,14 @@ let agent: LocalAgent;
 const CONFLICT = { _meta: { "venue-files/conflict": true } };
 
 describe("an open buffer", () => {
-  const ground = useGround({ root: { deny: ["secret"] } });
-  const at = (path: string): string => join(ground.dir, path);
+  const { ground, at, newFs } = useAcp({ root: { deny: ["secret"] } });
   const read = (path: string, range: object = {}) => agent.ask("fs/read_text_file", { path: at(path), ...range });
   const write = (path: string, content: string) => agent.ask("fs/write_text_file", { path: at(path), content });
   const open = (path: string, text: string, options?: { dirty?: boolean }) =>
     acp.openBuffer(SESSION, at(path), text, options);
 
   beforeEach(async () => {
-    acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], limits: { maxReadBytes: 1000 } });
+    acp = newFs({ limits: { maxReadBytes: 1000 } });
     agent = await localAgent(acp, SESSION, { cwd: ground.dir });
     ground.put("file", "disk\n");
   });

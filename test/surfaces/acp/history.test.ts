@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, statSync, symlinkSync, utimesSync } from "node:fs";
-import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { applyPatch, parsePatch } from "diff";
 import fc from "fast-check";
@@ -11,19 +10,18 @@ import type { FileOutputs } from "../../../src/schema/types.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpLimits } from "../../../src/surfaces/acp/options.js";
 import { unifiedDiff } from "../../../src/surfaces/acp/review/unified.js";
-import { useGround } from "../../ops/ground.js";
+import { useAcp } from "./ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 import { connect2 } from "./versions/versions.js";
 
 describe("the history of a session", () => {
-  const ground = useGround({ root: { maxReadBytes: 1000 } });
+  const { ground, at, text, newFs } = useAcp({ root: { maxReadBytes: 1000 } });
   const SESSION = "s";
-  const at = (path: string): string => join(ground.dir, path);
   let acp: AcpClientFs;
   let agent: LocalAgent;
 
   async function start(limits: AcpLimits = {}): Promise<void> {
-    acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], limits });
+    acp = newFs({ limits });
     agent = await localAgent(acp, SESSION, { cwd: ground.dir });
   }
   beforeEach(() => start());
@@ -31,7 +29,6 @@ describe("the history of a session", () => {
   const write = async (path: string, content: string): Promise<void> => {
     expect(await agent.ask("fs/write_text_file", { path: at(path), content })).toEqual({ result: {} });
   };
-  const text = (path: string): string => ground.get(path).toString();
   const hashOf = (bytes: Buffer | string): string => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
   const undo = () => acp.undo(SESSION);
   const redo = () => acp.redo(SESSION);
@@ -303,9 +300,7 @@ describe("a unified diff", () => {
 });
 
 describe("roots with a journal", () => {
-  const ground = useGround({ journal: true, root: { maxReadBytes: 1000 } });
-  const at = (path: string): string => join(ground.dir, path);
-  const text = (path: string): string => ground.get(path).toString();
+  const { ground, at, text, newFs } = useAcp({ journal: true, root: { maxReadBytes: 1000 } });
   let session = "";
   let count = 0;
   let acp: AcpClientFs;
@@ -313,7 +308,7 @@ describe("roots with a journal", () => {
 
   beforeEach(async () => {
     session = `journal-${++count}`;
-    acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }] });
+    acp = newFs();
     agent = await localAgent(acp, session, { cwd: ground.dir });
   });
 
@@ -385,7 +380,7 @@ describe("roots with a journal", () => {
     });
 
     test("hold no content of the steps in memory, whatever its size", async () => {
-      acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], limits: { undoBytes: 10 } });
+      acp = newFs({ limits: { undoBytes: 10 } });
       agent = await localAgent(acp, session, { cwd: ground.dir });
       const texts = ["a", "b", "c"].map((letter) => letter.repeat(500));
       for (const content of texts) await write("file", content);
@@ -442,13 +437,12 @@ describe("roots with a journal", () => {
 });
 
 describe("tools in roots with a journal", () => {
-  const ground = useGround({ journal: true });
-  const at = (path: string): string => join(ground.dir, path);
+  const { ground, at, newFs } = useAcp({ journal: true });
 
   test("what tools have changed is undone by the entries of the session, trees too", async () => {
     ground.put("file", "text\n");
     ground.put("dir/x", "x");
-    const acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }] });
+    const acp = newFs();
     const agent = await connect2(acp);
     const session = await agent.connection.newSession({ cwd: ground.dir });
     const calls: readonly [string, object][] = [

@@ -14,17 +14,16 @@ import type { Sandbox, SandboxExit } from "../../../src/core/ports/sandbox.js";
 import { createFileAdapter } from "../../../src/index.js";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter } from "../../../src/surfaces/acp/files/files.js";
-import type { AcpMount, AcpOptions } from "../../../src/surfaces/acp/options.js";
+import type { AcpMount } from "../../../src/surfaces/acp/options.js";
 import type { AcpConnection } from "../../../src/surfaces/acp/protocol/connection.js";
 import { ALICE, BOB } from "../../drives/ground.js";
-import { useGround } from "../../ops/ground.js";
+import { useAcp } from "./ground.js";
 import { localAgent } from "./local.js";
 import { connectAgent, pair, SDKS, type Sdk, type TestAgent } from "./stage.js";
 import { type Agent2Connection, connect2, WAYS } from "./versions/versions.js";
 
 describe("sessions", () => {
-  const ground = useGround({ roots: { temp: { temp: true }, ro: { temp: true, readOnly: true } } });
-  const at = (path: string): string => join(ground.dir, path);
+  const { ground, at } = useAcp({ roots: { temp: { temp: true }, ro: { temp: true, readOnly: true } } });
   const READ = "fs/read_text_file";
   const WRITE = "fs/write_text_file";
 
@@ -300,11 +299,7 @@ describe("sessions", () => {
 });
 
 describe("sessions that are resumed", () => {
-  const ground = useGround({ roots: { temp: { temp: true } } });
-  const at = (path: string): string => join(ground.dir, path);
-  const text = (path: string): string => ground.get(path).toString();
-  const newFs = (options: Partial<AcpOptions> = {}): AcpClientFs =>
-    new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], ...options });
+  const { ground, at, text, newFs } = useAcp({ roots: { temp: { temp: true } } });
 
   const stops: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -533,7 +528,7 @@ class LazyAgent {
 }
 
 describe("an agent that asks and does not read", () => {
-  const ground = useGround();
+  const { ground, newFs } = useAcp();
   const turns = async (count: number) => {
     for (let n = 0; n < count; n += 1) await turn();
   };
@@ -568,7 +563,7 @@ describe("an agent that asks and does not read", () => {
     ["connected by the host for one piece of work", throughWork],
   ])("is not served ahead, and gets everything when it reads on: %s", async (_how, connect) => {
     ground.put("a.txt", "x".repeat(100_000));
-    const acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }] });
+    const acp = newFs();
     const agent = new LazyAgent();
     const { sessionId, closed } = await connect(acp, agent.stream);
     const before = ground.audit.length;
@@ -590,7 +585,7 @@ describe("an agent that asks and does not read", () => {
 
   test("can still be asked, and answer", async () => {
     ground.put("a.txt", "x");
-    const acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }] });
+    const acp = newFs();
     const agent = new LazyAgent();
     const connection = acp.connect(agent.stream);
     const sessionId = await connection.newSession({ cwd: ground.dir });

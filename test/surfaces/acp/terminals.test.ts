@@ -1,5 +1,4 @@
 import { symlinkSync } from "node:fs";
-import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { tooManyDenied } from "../../../src/core/errors/texts.js";
@@ -8,11 +7,10 @@ import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter } from "../../../src/surfaces/acp/files/files.js";
 import type { AcpOptions } from "../../../src/surfaces/acp/options.js";
 import type { AcpAuditRecord } from "../../../src/surfaces/acp/review/audit.js";
-import { useGround } from "../../ops/ground.js";
+import { useAcp } from "./ground.js";
 import { type LocalAgent, localAgent } from "./local.js";
 
-const ground = useGround({ roots: { other: { temp: true } } });
-const at = (path: string): string => join(ground.dir, path);
+const { ground, at } = useAcp({ roots: { other: { temp: true } } });
 
 /** A command that does what the test says. */
 interface FakeRun {

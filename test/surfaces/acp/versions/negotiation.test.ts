@@ -3,17 +3,15 @@ import { setImmediate as turn } from "node:timers/promises";
 import { type AnyMessage, agent as agent1, type ClientApp } from "@agentclientprotocol/sdk";
 import { describe, expect, test } from "@jest/globals";
 import type { Log } from "../../../../src/core/ports/log.js";
-import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
+import type { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
 import type { AcpAdapter } from "../../../../src/surfaces/acp/files/files.js";
 import type { AcpOptions, ProtocolChoice } from "../../../../src/surfaces/acp/options.js";
 import type { AcpConnection, Configure } from "../../../../src/surfaces/acp/protocol/connection.js";
-import { useGround } from "../../../ops/ground.js";
+import { useAcp } from "../ground.js";
 import { connectAgent, pair, SDKS } from "../stage.js";
 import { agent2, connect2, WAYS } from "./versions.js";
 
-const ground = useGround();
-const newFs = (options: Partial<AcpOptions> = {}): AcpClientFs =>
-  new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], ...options });
+const { ground, newFs } = useAcp();
 
 interface Raw {
   readonly connection: AcpConnection;

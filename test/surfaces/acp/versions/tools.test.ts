@@ -1,5 +1,4 @@
 import { mkdirSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createFileAdapter } from "../../../../src/index.js";
 import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
@@ -8,14 +7,12 @@ import { fitsForm } from "../../../../src/surfaces/acp/protocol/elicitation.js";
 import type { ApprovalRequest } from "../../../../src/surfaces/acp/review/approval.js";
 import type { AcpAuditRecord } from "../../../../src/surfaces/acp/review/audit.js";
 import { ALICE } from "../../../drives/ground.js";
-import { useGround } from "../../../ops/ground.js";
+import { useAcp } from "../ground.js";
 import { connectAgent, SDKS } from "../stage.js";
 import { type Agent2Connection, connect2, WAYS } from "./versions.js";
 
 describe("tools of version 2", () => {
-  const ground = useGround({ roots: { temp: { temp: true }, ro: { temp: true, readOnly: true } } });
-  const at = (path: string): string => join(ground.dir, path);
-  const text = (path: string): string => ground.get(path).toString();
+  const { ground, at, text, newFs } = useAcp({ roots: { temp: { temp: true }, ro: { temp: true, readOnly: true } } });
 
   const stops: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -33,7 +30,7 @@ describe("tools of version 2", () => {
   }
 
   async function open(options: Partial<AcpOptions> = {}, way = WAYS[0]): Promise<Opened> {
-    const acp = new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], ...options });
+    const acp = newFs({ ...options });
     const agent = await connect2(acp, way);
     stops.push(() => agent.stop());
     const session = await agent.connection.newSession({ cwd: at("one") });
@@ -425,7 +422,7 @@ describe("tools of version 2", () => {
 });
 
 describe("questions to the user", () => {
-  const ground = useGround();
+  const { ground, newFs } = useAcp();
   const stops: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const stop of stops.splice(0)) await stop();
@@ -440,9 +437,6 @@ describe("questions to the user", () => {
     ): Promise<{ readonly result?: unknown; readonly error?: { readonly code: number } }>;
     cancel(): Promise<void>;
   }
-
-  const newFs = (options: Partial<AcpOptions>): AcpClientFs =>
-    new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], ...options });
 
   /** @param kind an SDK with an agent of version 1, or `version 2` */
   async function open(
