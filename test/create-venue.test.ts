@@ -8,6 +8,7 @@ import { aborted } from "../src/core/errors/texts.js";
 import { createVenue, FileAdapterError, type PlugIn, type Venue, type VenueConfigInput } from "../src/index.js";
 import { readRecords } from "./audit/records.js";
 import { OURS } from "./ours.js";
+import { bodyOf, invoke } from "./surfaces/http/client.js";
 
 const SEED = "11".repeat(32);
 const folders: string[] = [];
@@ -29,18 +30,13 @@ async function open(config: VenueConfigInput = {}, env: Record<string, string> =
   return venue;
 }
 
-const call = async (url: string, body: object, headers: Record<string, string> = {}): Promise<object> => {
-  const response = await fetch(`${url}/api/v1/invoke`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify({ wait: true, ...body }),
-  });
+const call = async (url: string, body: object, token?: string): Promise<object> => {
+  const response = await invoke(url, { wait: true, ...body }, token);
   expect(response.status).toBe(201);
-  return (await response.json()) as object;
+  return bodyOf<object>(response);
 };
 
-const bearer = (token: string | undefined) => ({ authorization: `Bearer ${token}` });
-const get = async (url: string): Promise<unknown> => (await fetch(url)).json();
+const get = (url: string): Promise<unknown> => bodyOf(fetch(url));
 
 /** An adapter as somebody else would write it. */
 function greeter(): PlugIn & { calls: unknown[]; closed: boolean } {
@@ -85,7 +81,7 @@ describe("a venue in this process", () => {
     expect(venue.url).toBe(url);
     const write = { operation: "v/ops/file/write", input: { root: "docs", path: "b.txt", content: "beta" } };
     expect(await call(url, write)).toMatchObject({ status: "FAILED", errorCode: "CAPABILITY_DENIED" });
-    expect(await call(url, write, bearer(venue.localToken))).toMatchObject({ status: "COMPLETE", caller: venue.did });
+    expect(await call(url, write, venue.localToken)).toMatchObject({ status: "COMPLETE", caller: venue.did });
     expect(readFileSync(join(base, "docs/b.txt"), "utf8")).toBe("beta");
   });
 
@@ -128,12 +124,12 @@ describe("a venue in this process", () => {
     const { url } = await venue.listen();
     const write = { operation: "file:write", input: { root: "tmp", path: "a", content: "" } };
     expect(await call(url, write)).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
-    expect(await call(url, write, bearer(token))).toMatchObject({
+    expect(await call(url, write, token)).toMatchObject({
       status: "COMPLETE",
       caller: `${venue.did}:token:ci`,
     });
     const read = { operation: "file:read", input: { root: "tmp", path: "a" } };
-    expect(await call(url, read, bearer(token))).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
+    expect(await call(url, read, token)).toMatchObject({ errorCode: "CAPABILITY_DENIED" });
   });
 
   test("stands beside another one, each with its own jobs, roots and identity", async () => {
@@ -202,7 +198,7 @@ describe("an adapter of somebody else", () => {
     const { url } = await venue.listen();
     const hello = { operation: "greet:hello", input: { who: "you" } };
     await call(url, hello);
-    await call(url, { ...hello, caps: [{ with: "x", can: "y" }], ucans: ["token"] }, bearer(venue.localToken));
+    await call(url, { ...hello, caps: [{ with: "x", can: "y" }], ucans: ["token"] }, venue.localToken);
     expect(adapter.calls).toEqual([
       {
         operation: "greet:hello",

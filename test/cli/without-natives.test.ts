@@ -1,8 +1,10 @@
 // Neither koffi nor lmdb: where npm could not install them, or omitted what is optional.
+
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { bodyOf, invoke } from "../surfaces/http/client.js";
 import { CLI, cleanUp, type Finished, makeFolder, type Running, startNode } from "./process.js";
 
 const WITHOUT = fileURLToPath(new URL("without-natives.cjs", import.meta.url));
@@ -81,12 +83,9 @@ describe("without its native libraries", () => {
     const running = start(folder, "serve", "--config", "venue.json5");
     const [url] = await running.until(/http:\/\/[a-z0-9.]+:\d+/);
     const token = readFileSync(join(folder, "state/local-token"), "utf8").trim();
-    const answer = await fetch(`${url}/api/v1/invoke`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-      body: JSON.stringify({ operation: "file:read", input: { root: "docs", path: "a.txt" }, wait: true }),
-    });
-    expect(await answer.json()).toMatchObject({ status: "COMPLETE", output: { content: "hello\n" } });
+    const read = { operation: "file:read", input: { root: "docs", path: "a.txt" }, wait: true };
+    const answer = await bodyOf(invoke(`${url}`, read, token));
+    expect(answer).toMatchObject({ status: "COMPLETE", output: { content: "hello\n" } });
     expect(await running.stop("SIGTERM")).toMatchObject({ status: 0 });
   });
 

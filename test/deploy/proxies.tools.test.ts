@@ -1,4 +1,5 @@
 // The proxy examples of deploy/, with the real servers on loopback: TLS, HTTP/2, a path prefix, streams, large bodies.
+
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -12,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder, type Running, start } from "../cli/process.js";
 import { describeWhere } from "../needs.js";
+import { send as sendTo } from "../surfaces/http/client.js";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy/", import.meta.url));
 const TOKEN = "proxy-test-token-of-32-characters";
@@ -250,10 +252,8 @@ describeWhere(
     expect(moved.status).toBe(201);
     expect(await (await ask("/files/dav/scratch/two.txt")).text()).toBe("hello");
     // Whoever comes by the port itself, beside the proxy, is told of that entrance.
-    const near = await fetch(new URL("/dav/scratch/", direct), {
-      method: "PROPFIND",
-      headers: { depth: "1", authorization: `Bearer ${TOKEN}` },
-    });
+    const listing = { token: TOKEN, method: "PROPFIND", headers: { depth: "1" } };
+    const near = await sendTo(new URL("/dav/scratch/", direct).href, listing);
     expect(await near.text()).toContain("<D:href>/dav/scratch/two.txt</D:href>");
   });
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { CLI, cleanUp, makeFolder, run, serve, startNode } from "../cli/process.js";
+import { bodyOf, invoke } from "../surfaces/http/client.js";
 import { startRaw } from "../surfaces/mcp/raw.js";
 
 afterAll(cleanUp);
@@ -87,11 +88,7 @@ describe("the library, built, under plain Node", () => {
   test("runs the example of an adapter of one's own", async () => {
     const running = startNode([join(PACKAGE, "examples/second-adapter.mjs"), "0"]);
     const [, url] = await running.until(/curl -s (\S+)\/api\/v1\/invoke/);
-    const roll = async (input: object) => {
-      const body = JSON.stringify({ operation: "v/ops/dice/roll", input });
-      const headers = { "content-type": "application/json" };
-      return (await fetch(`${url}/api/v1/invoke`, { method: "POST", headers, body })).json();
-    };
+    const roll = (input: object) => bodyOf(invoke(`${url}`, { operation: "v/ops/dice/roll", input }));
     expect(await roll({ sides: 2 })).toMatchObject({ status: "COMPLETE", output: { points: expect.any(Number) } });
     expect(await roll({ sides: 3 })).toMatchObject({ status: "FAILED", error: "'sides' must be even" });
     expect(await roll({ sides: 1 })).toMatchObject({ error: "'sides' must be between 2 and 1000" });
@@ -151,9 +148,7 @@ describe("the command line, built, under plain Node", () => {
 
   test("serves", async () => {
     const served = await serve([]);
-    const body = JSON.stringify({ operation: "file:roots" });
-    const headers = { "content-type": "application/json" };
-    const response = await fetch(`${served.url}/api/v1/invoke`, { method: "POST", headers, body });
+    const response = await invoke(served.url, { operation: "file:roots" });
     expect(response.status).toBe(201);
     expect(await response.json()).toMatchObject({ status: "COMPLETE", output: { roots: [{ name: "tmp" }] } });
     expect((await served.stop()).status).toBe(0);

@@ -8,6 +8,7 @@ import { createFileAdapter, createVenue, type FileAdapter } from "../../src/inde
 import { inArena } from "../jail/arena.js";
 import { ROOT } from "../jail/files.js";
 import { foldEverywhere } from "../jail/fold-everywhere.js";
+import { run } from "../surfaces/http/client.js";
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -309,12 +310,8 @@ describe("links in a feed", () => {
       const stop = new AbortController();
       const stream = await fetch(`${url}/api/v1/events?topic=${topic}&topic=files:r/end`, { signal: stop.signal });
       const write = async (path: string): Promise<void> => {
-        const headers = { "content-type": "application/json", authorization: `Bearer ${venue.localToken}` };
-        const body = JSON.stringify({
-          operation: "file:write",
-          input: { root: "r", path, content: "x", parents: true },
-        });
-        const { status } = await fetch(`${url}/api/v1/run`, { method: "POST", headers, body });
+        const input = { root: "r", path, content: "x", parents: true };
+        const { status } = await run(url, "file:write", input, venue.localToken);
         expect(status).toBe(200);
       };
       await act(write);

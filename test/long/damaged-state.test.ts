@@ -1,9 +1,11 @@
 // No file of the state folder ends the process, whatever is in it.
+
 import { randomBytes } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder, type Running, start } from "../cli/process.js";
+import { run, send } from "../surfaces/http/client.js";
 
 afterAll(cleanUp);
 
@@ -55,12 +57,7 @@ const urlOf = (venue: Running): Promise<string | undefined> =>
 /** Uses everything that has a file. @returns the status of each answer */
 async function used(url: string): Promise<number[]> {
   const token = readFileSync(join(folder, "state/local-token"), "utf8").trim();
-  const headers = { authorization: `Bearer ${token}` };
-  const post = async (path: string, body: object): Promise<number> => {
-    const json = { ...headers, "content-type": "application/json" };
-    return (await fetch(`${url}${path}`, { method: "POST", headers: json, body: JSON.stringify(body) })).status;
-  };
-  const call = (operation: string, input: object) => post("/api/v1/run", { operation, input });
+  const call = async (operation: string, input: object) => (await run(url, operation, input, token)).status;
   const property = `<propertyupdate xmlns="DAV:"><set><prop><x xmlns="urn:x">1</x></prop></set></propertyupdate>`;
   return [
     await call("file:write", { root: "docs", path: "a", content: "one" }),
@@ -68,8 +65,8 @@ async function used(url: string): Promise<number[]> {
     await call("file:history", { root: "docs" }),
     await call("file:read", { root: "docs", path: "a" }),
     await call("auth:issue", { label: "bot", caps: [{ with: "file://docs/", can: "crud/read" }] }),
-    await post("/api/v1/assets", { name: "x", content: "eA==" }),
-    (await fetch(`${url}/dav/docs/a`, { method: "PROPPATCH", headers, body: property })).status,
+    (await send(`${url}/api/v1/assets`, { token, json: { name: "x", content: "eA==" } })).status,
+    (await send(`${url}/dav/docs/a`, { token, method: "PROPPATCH", body: property })).status,
     await call("file:write", { root: "notes", path: "a", content: "one" }),
   ];
 }

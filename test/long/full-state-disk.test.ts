@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { CLI, cleanUp, makeFolder, type Running, startNode } from "../cli/process.js";
 import { mounted, mountsPossible } from "../jail/start-child.js";
+import { bodyOf, outcome, run as runOverHttp, send } from "../surfaces/http/client.js";
 
 const folder = makeFolder({ "docs/a.md": "one\n" });
 const state = join(folder, "state");
@@ -34,19 +35,8 @@ async function serve(): Promise<typeof served> {
 const venueFiles = (...args: readonly string[]) =>
   startNode([CLI, ...args, "--config", config], { cwd: folder, under: under() }).ended;
 
-interface Answer {
-  readonly status: number;
-  readonly body: Record<string, unknown>;
-}
-
-async function run(operation: string, input: object, bearer = localToken()): Promise<Answer> {
-  const response = await fetch(`${served.url}/api/v1/run`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
-    body: JSON.stringify({ operation, input }),
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-}
+const run = (operation: string, input: object, bearer = localToken()) =>
+  outcome<Record<string, unknown>>(runOverHttp(served.url, operation, input, bearer));
 
 const localToken = (): string => readFileSync(join(inside(), "local-token"), "utf8").trim();
 const issue = async (input: object, bearer?: string): Promise<{ id: string; token: string }> =>
@@ -55,9 +45,7 @@ const issue = async (input: object, bearer?: string): Promise<{ id: string; toke
 async function logIn(): Promise<string> {
   const { body } = await run("auth:issue", { label: "person", link: true });
   const [, code] = /#login=(.*)$/.exec(String(body["url"])) ?? [];
-  const headers = { "content-type": "application/json" };
-  const answer = await fetch(`${served.url}/api/v1/login`, { method: "POST", headers, body: JSON.stringify({ code }) });
-  return ((await answer.json()) as { token: string }).token;
+  return (await bodyOf<{ token: string }>(send(`${served.url}/api/v1/login`, { json: { code } }))).token;
 }
 const statusWith = async (bearer: string): Promise<number> => (await run("auth:whoami", {}, bearer)).status;
 
@@ -126,7 +114,7 @@ describe(`on a full disk of the state directory${reason}`, () => {
 
   maybe("what cannot be kept any more holds, and the caller is told what to do", async () => {
     const many = Array.from({ length: 200 }, (_, index) => idOf(index + 200));
-    const answers: Answer[] = [];
+    const answers: Awaited<ReturnType<typeof run>>[] = [];
     for (const id of many) answers.push(await run("ucan:revoke", { id }));
     expect(answers.at(-1)).toMatchObject({
       status: 507,

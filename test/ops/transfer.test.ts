@@ -19,6 +19,7 @@ import { silentLog } from "../../src/core/ports/log.js";
 import { createFileAdapter } from "../../src/index.js";
 import { tokenId } from "../../src/ucan/token/id.js";
 import { type OpenVenue, openVenue } from "../../src/venue/start/open-venue.js";
+import { bodyOf, invoke } from "../surfaces/http/client.js";
 import { alice, signed } from "../ucan/tokens.js";
 
 const TOKEN = "t".repeat(32);
@@ -65,13 +66,8 @@ interface Outcome {
 }
 
 async function issue(input: object, more: object = {}, bearer: string | undefined = TOKEN): Promise<Outcome> {
-  const credentials = "ucans" in more ? {} : { authorization: `Bearer ${bearer}` };
-  const response = await fetch(`${url}/api/v1/invoke`, {
-    method: "POST",
-    headers: { ...credentials, "content-type": "application/json" },
-    body: JSON.stringify({ operation: "file:transfer", input: { root: "docs", ...input }, wait: true, ...more }),
-  });
-  return (await response.json()) as Outcome;
+  const call = { operation: "file:transfer", input: { root: "docs", ...input }, wait: true, ...more };
+  return bodyOf<Outcome>(invoke(url, call, "ucans" in more ? undefined : bearer));
 }
 
 async function ticket(input: object, more: object = {}, bearer?: string): Promise<string> {

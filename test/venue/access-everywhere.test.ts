@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { type Sent, send } from "../surfaces/http/client.js";
+import { basic, bearer, type Sent, send } from "../surfaces/http/client.js";
 import { httpRequestOf, toolCall } from "../surfaces/mcp/raw.js";
 import { ALL_DOCS, accessOf, type Issued } from "./operations/access-calls.js";
 import { useGround } from "./operations/fixture.js";
@@ -42,15 +42,14 @@ const SURFACES: Readonly<Record<string, readonly [path: string, sent: Sent]>> = 
   assets: ["/api/v1/assets", {}],
 };
 
-async function statusOf(surface: string, authorization: string): Promise<number> {
+async function statusOf(surface: string, credentials: Sent["headers"]): Promise<number> {
   const [path, sent] = SURFACES[surface] ?? ["", {}];
-  const response = await send(ground.venue.url + path, { ...sent, headers: { ...sent.headers, authorization } });
+  const response = await send(ground.venue.url + path, { ...sent, headers: { ...sent.headers, ...credentials } });
   if (!path.includes("/events")) await response.arrayBuffer();
   else await response.body?.cancel();
   return response.status;
 }
 
-const basic = (token: string) => `Basic ${Buffer.from(`agent:${token}`).toString("base64")}`;
 const isDav = (surface: string) => surface.includes("WebDAV");
 
 describe.each(Object.keys(SURFACES))("an access token at %s", (surface) => {
@@ -59,7 +58,7 @@ describe.each(Object.keys(SURFACES))("an access token at %s", (surface) => {
     await ground.open({ auth: { public: { enabled: true, caps: [ALL_DOCS] } } });
     made = await issue({ label: "agent", caps: [ALL_DOCS], lifetimeSeconds: 3600 });
   });
-  const ways = (token: string) => [`Bearer ${token}`, ...(isDav(surface) ? [basic(token)] : [])];
+  const ways = (token: string) => [bearer(token), ...(isDav(surface) ? [basic(token, "agent")] : [])];
   const statuses = async (token: string) => Promise.all(ways(token).map((way) => statusOf(surface, way)));
   const all = (status: number) => ways("").map(() => status);
 

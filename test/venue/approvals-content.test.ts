@@ -20,6 +20,7 @@ import { HostBackend } from "../../src/backend/host/host.js";
 import { etagOf } from "../../src/core/etag.js";
 import { ApprovalGate } from "../../src/dispatch/approvals/approval-gate.js";
 import { sha256Of } from "../../src/ops/content/file-etag.js";
+import { send as sendHttp } from "../surfaces/http/client.js";
 import { approvalsOf, asked } from "./operations/approval/approval-calls.js";
 import { type CallOptions, useGround } from "./operations/fixture.js";
 
@@ -272,9 +273,8 @@ describe("what a person sees", () => {
 describe("two contents of one etag", () => {
   const path = "f.sh";
   const ETAG = etagOf(sha256Of(Buffer.from(GOOD)));
-  const headers = (more: Record<string, string>) => ({ authorization: `Bearer ${agent.bearer}`, ...more });
-  const send = (method: string, body: string, more: Record<string, string> = {}) =>
-    fetch(`${ground.venue.url}/api/v1/files/docs/${path}`, { method, body, headers: headers(more) });
+  const send = (method: string, body: string, headers: Record<string, string> = {}) =>
+    sendHttp(`${ground.venue.url}/api/v1/files/docs/${path}`, { token: agent.bearer, method, body, headers });
 
   beforeEach(async () => {
     await open();

@@ -158,9 +158,8 @@ describe("approvals", () => {
     });
 
     test("is asked of PUT and WebDAV too, by their headers", async () => {
-      const headers = { authorization: `Bearer ${agent.bearer}` };
-      const put = (body: string, more: Record<string, string> = {}, place = "api/v1/files") =>
-        fetch(`${ground.venue.url}/${place}/docs/sub/a.txt`, { method: "PUT", body, headers: { ...headers, ...more } });
+      const put = (body: string, headers: Record<string, string> = {}, place = "api/v1/files") =>
+        send(`${ground.venue.url}/${place}/docs/sub/a.txt`, { token: agent.bearer, method: "PUT", body, headers });
       const first = await put("new\n");
       expect(first.status).toBe(403);
       const { errorCode, errorData } = (await first.json()) as { errorCode: string; errorData: Asked };

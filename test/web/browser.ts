@@ -1,10 +1,12 @@
 // A real venue on real folders, and real browsers that visit its page.
+
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { createVenue, type Venue, type VenueConfigInput } from "../../src/index.js";
 import { describeWhere } from "../needs.js";
+import { bodyOf, run } from "../surfaces/http/client.js";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
   existsSync(path),
@@ -124,16 +126,5 @@ export async function typeFirst(page: Page, text: string): Promise<void> {
 }
 
 /** Calls an operation over HTTP, as a program would. */
-export async function call(
-  venue: Venue,
-  operation: string,
-  input: object,
-  token: string = TOKENS.bob,
-): Promise<unknown> {
-  const response = await fetch(`${venue.url}/api/v1/run`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-    body: JSON.stringify({ operation, input }),
-  });
-  return response.json();
-}
+export const call = (venue: Venue, operation: string, input: object, token: string = TOKENS.bob): Promise<unknown> =>
+  bodyOf(run(`${venue.url}`, operation, input, token));

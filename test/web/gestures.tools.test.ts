@@ -1,10 +1,12 @@
 // What people do with the pointer in a real browser: dragging, picking folders, pictures compared, jobs cancelled, rights for a DID.
+
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { EdKeypair } from "ucans";
+import { bodyOf, invoke, send } from "../surfaces/http/client.js";
 import { call, entry, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
 
 /** A GIF of one pixel. */
@@ -83,16 +85,11 @@ inBrowser("gestures", () => {
     const { cursor } = (await call(stage.venue, "file:watch", { root: "files", waitMs: 0 }, TOKENS.alice)) as {
       cursor: string;
     };
-    const started = await fetch(`${stage.venue.url}/api/v1/invoke`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${TOKENS.alice}` },
-      body: JSON.stringify({ operation: "file:watch", input: { root: "files", cursor, waitMs: 30_000 } }),
-    });
-    const { id } = (await started.json()) as { id: string };
+    const waiting = { operation: "file:watch", input: { root: "files", cursor, waitMs: 30_000 } };
+    const { id } = await bodyOf<{ id: string }>(invoke(`${stage.venue.url}`, waiting, TOKENS.alice));
     return `${stage.venue.url}/api/v1/jobs/${id}`;
   }
-  const statusOf = async (url: string): Promise<unknown> =>
-    (await fetch(url, { headers: { authorization: `Bearer ${TOKENS.alice}` } })).json();
+  const statusOf = (url: string): Promise<unknown> => bodyOf(send(url, { token: TOKENS.alice }));
 
   test("a job that runs is cancelled", async () => {
     const url = await startWaiting();

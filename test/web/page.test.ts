@@ -1,5 +1,4 @@
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
-import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +9,7 @@ import { createVenue, type Venue, type VenueConfigInput } from "../../src/index.
 import { isLookOfPage, type Viewer } from "../../web/src/activity/looks.js";
 import { isPlace, moved, type Part, partsOf, separatorOf } from "../../web/src/editor/merge.js";
 import { type Key, TypeAhead } from "../../web/src/ui/type-ahead.js";
+import { type RawAnswer, sendAsIs } from "../surfaces/http/client.js";
 
 // Which calls the activity takes for look-ups of a page.
 const SESSION = "5".repeat(32);
@@ -246,12 +246,6 @@ test("a word that was begun ends at a key that moves", () => {
 
 // The page over plain HTTP: what is served to whom, with which headers. `npm run build` has made dist/web.
 describe("the page as it is served", () => {
-  interface Answer {
-    readonly status: number;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: Buffer;
-  }
-
   const manifest = JSON.parse(readFileSync(new URL("../../dist/web/manifest.json", import.meta.url), "utf8")) as {
     assets: Record<string, string>;
   };
@@ -287,26 +281,8 @@ describe("the page as it is served", () => {
     path: string,
     headers: Record<string, string> = {},
     method = "GET",
-  ): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const target = "url" in venue ? new URL(venue.url) : venue;
-      const sent = request(
-        { ...("port" in target ? { host: target.hostname, port: target.port } : target), path, method, headers },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on("data", (chunk: Buffer) => chunks.push(chunk));
-          response.on("end", () =>
-            resolve({
-              status: response.statusCode ?? 0,
-              headers: response.headers as Record<string, string>,
-              body: Buffer.concat(chunks),
-            }),
-          );
-        },
-      );
-      sent.on("error", reject);
-      sent.end();
-    });
+  ): Promise<RawAnswer> {
+    return sendAsIs("url" in venue ? venue.url : venue, { path, method, headers });
   }
 
   beforeAll(async () => {
@@ -345,10 +321,10 @@ describe("the page as it is served", () => {
     "trusted-types dompurify",
   ].join("; ");
 
-  const nonceOf = ({ headers }: Answer): string =>
-    /'nonce-([\w-]+)'/.exec(headers["content-security-policy"] ?? "")?.[1] ?? "";
-  const policyOf = (answer: Answer): string =>
-    (answer.headers["content-security-policy"] ?? "").replaceAll(nonceOf(answer), "N");
+  const nonceOf = ({ headers }: RawAnswer): string =>
+    /'nonce-([\w-]+)'/.exec(`${headers["content-security-policy"]}`)?.[1] ?? "";
+  const policyOf = (answer: RawAnswer): string =>
+    `${answer.headers["content-security-policy"]}`.replaceAll(nonceOf(answer), "N");
 
   describe("the page", () => {
     test.each([

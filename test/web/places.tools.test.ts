@@ -1,7 +1,9 @@
 // Activity and Status in a real browser, and files that are neither edited nor hexadecimal: long text, sound, links outside.
+
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
+import { send } from "../surfaces/http/client.js";
 import { call, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
 
 const LINE = "a line of a text that is too long for the editor\n";
@@ -250,11 +252,10 @@ inBrowser("places of the page", () => {
 
   test("the operator sees the locks of WebDAV clients, and drops one", async () => {
     const { url, localToken = "" } = stage.venue;
-    const headers = { authorization: `Bearer ${localToken}` };
     const kinds = "<lockscope><exclusive/></lockscope><locktype><write/></locktype>";
     const body = `<lockinfo xmlns="DAV:">${kinds}<owner>My laptop</owner></lockinfo>`;
     const dav = async (method: string, more: object = {}) =>
-      (await fetch(`${url}/dav/files/seen.txt`, { method, headers, ...more })).status;
+      (await send(`${url}/dav/files/seen.txt`, { token: localToken, method, ...more })).status;
     expect(await dav("LOCK", { body })).toBe(200);
     const link = await call(stage.venue, "auth:issue", { label: "operator", link: true }, localToken);
     const page = await stage.visit("", { as: "nobody" });

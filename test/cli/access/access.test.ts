@@ -1,4 +1,5 @@
 // Links, access tokens and approvals of a venue that runs, as commands.
+
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -6,6 +7,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import type { CommandContext } from "../../../src/cli/context.js";
 import { main } from "../../../src/cli/main.js";
 import { serve } from "../../../src/cli/serve/serve.js";
+import { outcome, run as runOverHttp, send } from "../../surfaces/http/client.js";
 import { runHere } from "../in-process.js";
 import { cleanUp, makeFolder } from "../process.js";
 
@@ -59,12 +61,8 @@ async function start(isTTY = false, more = "") {
     const code = await main([...args, "--config", join(folder, "venue.json5")], context);
     return { code, ...texts };
   };
-  const call = async (bearer: string, operation: string, input: object) => {
-    const headers = { "content-type": "application/json", authorization: `Bearer ${bearer}` };
-    const body = JSON.stringify({ operation, input });
-    const response = await fetch(`${url}/api/v1/run`, { method: "POST", headers, body });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-  };
+  const call = (bearer: string, operation: string, input: object) =>
+    outcome<Record<string, unknown>>(runOverHttp(url, operation, input, bearer));
   const close = async () => {
     own.stop();
     expect(await status).toBe(0);
@@ -117,8 +115,7 @@ describe("a venue that runs", () => {
     const { folder, url, run, close } = await start();
     const T = readFileSync(join(folder, "state/local-token"), "utf8").trim();
     expect(await run("lock", "ls")).toMatchObject({ code: 0, stdout: "" });
-    const dav = (method: string, more: object = {}) =>
-      fetch(`${url}/dav/docs/new.md`, { method, headers: { authorization: `Bearer ${T}` }, ...more });
+    const dav = (method: string, more: object = {}) => send(`${url}/dav/docs/new.md`, { token: T, method, ...more });
     const kinds = "<lockscope><exclusive/></lockscope><locktype><write/></locktype>";
     const body = `<lockinfo xmlns="DAV:">${kinds}<owner>My &#x9b;laptop</owner></lockinfo>`;
     expect((await dav("LOCK", { body })).status).toBe(201);

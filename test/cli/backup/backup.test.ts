@@ -16,6 +16,7 @@ import {
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { packTar } from "modern-tar";
+import { bodyOf, outcome, run as runOverHttp } from "../../surfaces/http/client.js";
 import { runHere } from "../in-process.js";
 import { cleanUp, makeFolder, type Running, run, start } from "../process.js";
 
@@ -44,17 +45,13 @@ describe("a backup that is taken", () => {
   async function serveIn(folder: string): Promise<{ venue: Running; url: string; did: string; token: string }> {
     const venue = start(["serve", "--config", "venue.json5"], { cwd: folder });
     const [, url = ""] = await venue.until(/listens on (\S+)\n[\s\S]*Stop with Ctrl-C/);
-    const { did } = (await (await fetch(`${url}/api/v1/status`)).json()) as { did: string };
+    const { did } = await bodyOf<{ did: string }>(fetch(`${url}/api/v1/status`));
     return { venue, url, did, token: readFileSync(join(folder, "state/local-token"), "utf8").trim() };
   }
 
   async function invoke(url: string, token: string, operation: string, input: object) {
-    const response = await fetch(`${url}/api/v1/run`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-      body: JSON.stringify({ operation, input }),
-    });
-    return { status: response.status, output: (await response.json()) as Record<string, unknown> };
+    const { status, body } = await outcome<Record<string, unknown>>(runOverHttp(url, operation, input, token));
+    return { status, output: body };
   }
 
   /** Waits until so many changes of names in a folder have been seen. */

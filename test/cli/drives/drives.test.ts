@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { dir, file, map, sign, toMultiCell } from "../../../src/drive/index.js";
 import { layOutEarlier } from "../../drive/store/earlier-store.js";
 import { BUCKET, CREDENTIALS, type FakeS3, REGION, startFakeS3 } from "../../drive/store/s3/fake-s3.js";
+import { bodyOf, invoke } from "../../surfaces/http/client.js";
 import { runHere } from "../in-process.js";
 import { cleanUp, type Finished, makeFolder, run, serve } from "../process.js";
 
@@ -183,14 +184,11 @@ describe("drive commands", () => {
       try {
         writeFileSync(join(here.folder, "two.cad3"), toMultiCell(dir([["two", file(Buffer.from("2"), 5)]], 5)));
         await ok(here.drive("merge", "two.cad3", "--drive", "notes", ...KEY));
-        const to = ((await (await fetch(`${served.url}/api/v1/status`)).json()) as { did: string }).did;
+        const to = (await bodyOf<{ did: string }>(fetch(`${served.url}/api/v1/status`))).did;
         const token = (await ok(here.run("token", "identity", "--to", to, ...KEY))).trim();
-        const response = await fetch(`${served.url}/api/v1/invoke`, {
-          method: "POST",
-          headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-          body: JSON.stringify({ operation: "drive:verify", input: { drive: "notes" }, wait: true }),
-        });
-        expect(await response.json()).toMatchObject({ output: { files: 3, damagedCount: 0 } });
+        const verify = { operation: "drive:verify", input: { drive: "notes" }, wait: true };
+        const verified = await bodyOf(invoke(served.url, verify, token));
+        expect(verified).toMatchObject({ output: { files: 3, damagedCount: 0 } });
       } finally {
         await served.stop();
       }

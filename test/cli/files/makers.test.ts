@@ -5,6 +5,7 @@ import { Callers } from "../../../src/cli/calls/callers.js";
 import { changesOf } from "../../../src/cli/files/makers.js";
 import type { FileSession } from "../../../src/cli/files/session.js";
 import { createVenue } from "../../../src/index.js";
+import { bodyOf, run as runOverHttp } from "../../surfaces/http/client.js";
 import { runHere } from "../in-process.js";
 import { cleanUp, makeFolder } from "../process.js";
 
@@ -32,11 +33,9 @@ beforeAll(async () => {
   const venue = await createVenue(CONFIG, { baseDir: folder, env });
   const { url } = await venue.listen();
   const call = async (token: string | undefined, operation: string, input: object) => {
-    const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
-    const body = JSON.stringify({ operation, input });
-    const response = await fetch(`${url}/api/v1/run`, { method: "POST", headers, body });
+    const response = await runOverHttp(url, operation, input, token);
     expect(response.status).toBe(200);
-    return (await response.json()) as { id: string; token: string };
+    return bodyOf<{ id: string; token: string }>(response);
   };
   for (const label of ["claude", "codex", "claude"]) {
     const caps = [{ with: "file://docs/", can: "crud" }];

@@ -1,11 +1,11 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { needs } from "../../needs.js";
+import { bodyOf, invoke, run as runOverHttp, sendAsIs } from "../../surfaces/http/client.js";
 import { EVERYDAY } from "../../surfaces/mcp/everyday.js";
 import { cleanUp, makeFolder, type Running, run, serve, start, tempRootsIn } from "../process.js";
 
@@ -176,16 +176,8 @@ test("serve ends in order when its console is closed", async () => {
 
 const onUnix = needs(process.platform !== "win32", "there are no Unix sockets on Windows");
 
-function statusOver(socketPath: string, headers: Record<string, string> = {}): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    request({ socketPath, path: "/api/v1/status", headers }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    })
-      .once("error", reject)
-      .end();
-  });
-}
+const statusOver = async (socketPath: string, headers: Record<string, string> = {}): Promise<number> =>
+  (await sendAsIs({ socketPath }, { path: "/api/v1/status", headers })).status;
 
 const ready = (running: Running) => running.until(/Stop with Ctrl-C/);
 const closed = (server: Server) => new Promise<void>((resolve) => server.close(() => resolve()));
@@ -299,15 +291,8 @@ describe("SIGHUP", () => {
     await served.until(outcome, "stderr");
   };
   const call = async (operation: string, input: object, token?: string) => {
-    const response = await fetch(`${served.url}/api/v1/invoke`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify({ operation, input, wait: true }),
-    });
-    const job = (await response.json()) as { status?: string; errorCode?: string; output?: unknown };
+    const response = await invoke(served.url, { operation, input, wait: true }, token);
+    const job = await bodyOf<{ status?: string; errorCode?: string; output?: unknown }>(response);
     return response.status === 201 ? (job.errorCode ?? job.output) : response.status;
   };
 
@@ -397,9 +382,7 @@ test("SIGHUP changes all of several venues, or none of them", async () => {
   await served.until(/Stop with Ctrl-C/);
   const urls = [...served.stdout().matchAll(/listens on (\S+)\n/g)].map(([, url]) => url);
   const rootsOf = async (url: string | undefined) => {
-    const headers = { "content-type": "application/json" };
-    const body = '{"operation":"file:roots"}';
-    const job = (await (await fetch(`${url}/api/v1/invoke`, { method: "POST", headers, body })).json()) as Job;
+    const job = await bodyOf<Job>(invoke(`${url}`, { operation: "file:roots" }));
     return job.output.roots.map(({ name }) => name);
   };
   const reload = async (text: string, outcome: RegExp) => {
@@ -419,10 +402,7 @@ test("SIGHUP has the audit go on in a new file where the old one was renamed", a
   const folder = makeFolder({ "venue.json5": config });
   const served = await serve(["--config", "venue.json5"], { cwd: folder });
   const file = join(folder, "audit.jsonl");
-  const call = async () => {
-    const headers = { "content-type": "application/json" };
-    await fetch(`${served.url}/api/v1/run`, { method: "POST", headers, body: '{"operation":"file:roots"}' });
-  };
+  const call = () => runOverHttp(served.url, "file:roots", {});
   const calls = (path: string) => readFileSync(path, "utf8").match(/"operation":"file:roots"/g)?.length ?? 0;
   await call();
   while (calls(file) === 0) await new Promise(setImmediate);

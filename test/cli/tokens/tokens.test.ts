@@ -8,6 +8,7 @@ import { systemClock } from "../../../src/core/clock.js";
 import { mintIdentity } from "../../../src/ucan/mint/claims.js";
 import { decodeToken } from "../../../src/ucan/token/decode.js";
 import { tokenId } from "../../../src/ucan/token/id.js";
+import { bodyOf, invoke } from "../../surfaces/http/client.js";
 import { did, makeGround, PEOPLE, secretsIn, short, tokenOf } from "../people.js";
 import { cleanUp, serve } from "../process.js";
 
@@ -374,12 +375,8 @@ describe("revoke", () => {
     const first = await tokenOf("alice", "bob");
     const ucans = [await tokenOf("bob", "carol", { proofs: [first] })];
     const bearer = mintIdentity({ key: PEOPLE.carol, audience: did("venue"), clock: systemClock });
-    const read = async () => {
-      const body = JSON.stringify({ operation: "file:stat", input: { root: "docs", path: "reports/q3.md" }, ucans });
-      const headers = { "content-type": "application/json", authorization: `Bearer ${bearer}` };
-      const response = await fetch(`${served.url}/api/v1/invoke`, { method: "POST", headers, body });
-      return (await response.json()) as Record<string, unknown>;
-    };
+    const stat = { operation: "file:stat", input: { root: "docs", path: "reports/q3.md" }, ucans };
+    const read = () => bodyOf(invoke(served.url, stat, bearer));
     expect(await read()).toMatchObject({ status: "COMPLETE", output: { exists: true } });
     await venueFiles(["revoke", idOf(first), "--config", "venue.json5"]);
     expect(await read()).toMatchObject({ status: "FAILED", errorData: { reasons: ["revoked"] } });

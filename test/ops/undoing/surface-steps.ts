@@ -2,6 +2,8 @@
 
 import fc from "fast-check";
 import type { FileOutputs } from "../../../src/schema/types.js";
+import { send } from "../../surfaces/http/client.js";
+import { HTTP_HEADERS } from "../../surfaces/mcp/raw.js";
 import { anyPlaces, inputOf, type OperationStep } from "./random-operations.js";
 import { type Kind, seenByAgents, type VenueGround } from "./venue-ground.js";
 
@@ -100,11 +102,7 @@ async function callTool(ground: VenueGround, name: string, args: object): Promis
 }
 
 const post = ({ url, headers }: VenueGround, path: string, body: object): Promise<Response> =>
-  fetch(`${url}${path}`, {
-    method: "POST",
-    headers: { ...headers, "content-type": "application/json", accept: "application/json, text/event-stream" },
-    body: JSON.stringify(body),
-  });
+  send(`${url}${path}`, { json: body, headers: { ...headers, ...HTTP_HEADERS } });
 
 async function request(
   { url, headers: own }: VenueGround,
@@ -112,7 +110,7 @@ async function request(
   method: string,
   { body, headers }: { readonly body: string | undefined; readonly headers: object },
 ): Promise<boolean> {
-  const answer = await fetch(`${url}${path}`, {
+  const answer = await send(`${url}${path}`, {
     method,
     headers: { ...own, ...headers },
     ...(body === undefined ? {} : { body }),

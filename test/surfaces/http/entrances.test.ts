@@ -1,11 +1,12 @@
-// Addresses in answers belong to the entrance by which the request came.
-
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { VenueConfigInput } from "../../../src/config/types.js";
+import { withoutPrefix } from "../../../src/surfaces/http/plumbing/entrance.js";
 import { httpRequestOf, toolCall } from "../mcp/raw.js";
+import { bearer } from "./client.js";
 import { type Answer, type Ask, type DavVenue, hrefs, serveDav, textIn } from "./dav/fixture.js";
 
+// Addresses in answers belong to the entrance by which the request came.
 const PUBLIC = "https://files.test/files";
 const open: DavVenue[] = [];
 afterAll(() => Promise.all(open.map((venue) => venue.close())));
@@ -37,10 +38,10 @@ const call = (operation: string, input: object): Ask => ({
 /** Everything that tells an address. */
 async function told(served: DavVenue, way: Way, name: string) {
   const ask = knockAt(served, way);
-  const bearer = { authorization: `Bearer ${served.password("operator")}` };
+  const credentials = bearer(served.password("operator"));
   const post = (target: string, { headers, body = "" }: Ask) =>
-    ask("POST", target, { headers: { ...headers, ...bearer }, body });
-  const parsed = async (target: string) => JSON.parse((await ask("GET", target, { headers: bearer })).text);
+    ask("POST", target, { headers: { ...headers, ...credentials }, body });
+  const parsed = async (target: string) => JSON.parse((await ask("GET", target, { headers: credentials })).text);
   await ask("PUT", `/dav/docs/${name}`, { body: "x" });
   const listed = await ask("PROPFIND", "/dav/docs/", { headers: { depth: "1" } });
   const locked = await ask("LOCK", `/dav/docs/${name}`, {
@@ -218,9 +219,10 @@ describe("a venue behind a trusted proxy", () => {
     ["a name that is not ours", said("evil.example"), { url: PUBLIC, prefix: "/files" }],
   ])("that says %s", async (name, headers, { url, prefix }) => {
     const ask = knockAt(served, { host: "127.0.0.1:1", path: "", headers });
-    const bearer = { authorization: `Bearer ${served.password("operator")}` };
     const listed = await ask("PROPFIND", "/dav/docs/", { headers: { depth: "0" } });
-    const status = JSON.parse((await ask("GET", "/api/v1/status", { headers: bearer })).text);
+    const status = JSON.parse(
+      (await ask("GET", "/api/v1/status", { headers: bearer(served.password("operator")) })).text,
+    );
     expect([name, hrefs(listed), status.url]).toEqual([name, [`${prefix}/dav/docs/`], url]);
   });
 });
@@ -228,14 +230,14 @@ describe("a venue behind a trusted proxy", () => {
 test("off loopback a Host that is not ours decides nothing", async () => {
   const port = await freePort();
   const served = await start({ hostname: "0.0.0.0", port, hosts: ["nas.local"], ...closed });
-  const bearer = { authorization: `Bearer ${served.password("operator")}` };
+  const credentials = bearer(served.password("operator"));
   const url = async (host: string) =>
-    JSON.parse((await served.dav("GET", "/api/v1/status", { headers: { host, ...bearer } })).text).url;
+    JSON.parse((await served.dav("GET", "/api/v1/status", { headers: { host, ...credentials } })).text).url;
   expect(await url("evil.example")).toBe(`http://0.0.0.0:${port}`);
   expect(await url(`nas.local:${port}`)).toBe(`http://nas.local:${port}`);
   expect(await url("nas.local:99999")).toBe(`http://0.0.0.0:${port}`);
   const link = await served.dav("POST", "/api/v1/run", {
-    headers: { host: "evil.example", "content-type": "application/json", ...bearer },
+    headers: { host: "evil.example", "content-type": "application/json", ...credentials },
     body: JSON.stringify({ operation: "auth:issue", input: { label: "l", link: true } }),
   });
   expect(JSON.parse(link.text).url).toMatch(new RegExp(`^http://0.0.0.0:${port}/workspace/#`));
@@ -252,7 +254,22 @@ test("tools over MCP name tickets of the entrance", async () => {
   });
   const call = toolCall("file_transfer", { root: "docs", path: "n", direction: "upload" });
   const { headers, body } = httpRequestOf("legacy", { id: 1, ...call });
-  const more = { host: `nas.local:${port}`, authorization: `Bearer ${served.password("operator")}` };
+  const more = { host: `nas.local:${port}`, ...bearer(served.password("operator")) };
   const { text } = await served.dav("POST", "/mcp", { headers: { ...headers, ...more }, body });
   expect(text).toContain(`http://nas.local:${port}/api/v1/files/docs/n?ticket=`);
+});
+
+test.each([
+  ["/files/api/v1/status", "/files", "/api/v1/status"],
+  ["/files", "/files", "/"],
+  ["/files?a=/files/b", "/files", "/?a=/files/b"],
+  ["/filesystem/a", "/files", "/filesystem/a"],
+  ["/api/v1/files/docs/a", "/files", "/api/v1/files/docs/a"],
+  ["/files/files/a", "/files", "/files/a"],
+  ["/.well-known/mcp/files?x", "/files", "/.well-known/mcp?x"],
+  ["/.well-known/mcp", "/files", "/.well-known/mcp"],
+  ["/a/b/healthz", "/a/b", "/healthz"],
+  ["/files/a", "", "/files/a"],
+])("of %s below %s it serves %s", (target, prefix, path) => {
+  expect(withoutPrefix(target, prefix)).toBe(path);
 });

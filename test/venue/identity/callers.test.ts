@@ -11,7 +11,7 @@ import { createPublicKeys } from "../../../src/ucan/verify/public-keys.js";
 import { type AuthenticatorOptions, createAuthenticator } from "../../../src/venue/identity/authenticate.js";
 import { openIdentity } from "../../../src/venue/identity/identity.js";
 import { didDocument } from "../../../src/venue/identity/open-access.js";
-import { send } from "../../surfaces/http/client.js";
+import { bearer as bearerOf, send } from "../../surfaces/http/client.js";
 import { alice, bob, type Changes, clock, delegation, identityToken, NOW, venue } from "../../ucan/tokens.js";
 import { revoking, verifierBy } from "../../ucan/verify/judge.js";
 import { DOCS, operator, secondsFromNow, UcanVenue } from "./ucan-venue.js";
@@ -536,10 +536,7 @@ describe("callers with UCANs", () => {
       const grant = ucan(operator, { aud: bob.did, att: [DOCS] });
       const { job } = await here.call({ ucans: [ucan(bob, { att: [DOCS], prf: [grant] })] });
       expect(job).toMatchObject({ status: "COMPLETE", caller: bob.did, output: { content: "of docs" } });
-      const read = async (bearer?: string) => {
-        const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
-        return (await fetch(`${here.venue.url}/api/v1/jobs/${job.id}`, { headers })).status;
-      };
+      const read = async (token?: string) => (await send(`${here.venue.url}/api/v1/jobs/${job.id}`, { token })).status;
       expect([await read(), await read(identity(alice)), await read(ucan(bob)), await read(identity(bob))]).toEqual([
         ...[403, 403, 200, 200],
       ]);
@@ -633,9 +630,8 @@ describe("callers with UCANs", () => {
     async function connect(bearer?: string): Promise<Client> {
       const client = new Client({ name: "test", version: "1" });
       clients.push(client);
-      const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
       const transport = new StreamableHTTPClientTransport(new URL(`${here.venue.url}/mcp`), {
-        requestInit: { headers },
+        requestInit: { headers: bearerOf(bearer) },
       });
       await client.connect(transport);
       return client;

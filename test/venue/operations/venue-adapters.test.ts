@@ -12,6 +12,7 @@ import { closedAccess } from "../../../src/venue/identity/access.js";
 import { createVenueAdapters, VENUE_ADAPTERS, VENUE_OPERATIONS } from "../../../src/venue/operations/venue-adapters.js";
 import { openVenue } from "../../../src/venue/start/open-venue.js";
 import { failureOf } from "../../ops/ground.js";
+import { bearer, bodyOf } from "../../surfaces/http/client.js";
 import { now, READ_DOCS, useGround } from "./fixture.js";
 
 const project = new URL("../../../", import.meta.url);
@@ -81,7 +82,7 @@ const ground = useGround();
 describe("the operations of the venue are hosted like those of files:", () => {
   test("in the catalogue, by path and by name", async () => {
     await ground.open();
-    const get = async (path: string) => (await fetch(`${ground.venue.url}/api/v1/${path}`)).json();
+    const get = (path: string) => bodyOf(fetch(`${ground.venue.url}/api/v1/${path}`));
     const listed = (await get("operations")) as { name: string }[];
     expect(listed.map(({ name }) => name)).toEqual(
       expect.arrayContaining(names.map((name) => `v/ops/${name.replace(":", "/")}`)),
@@ -96,7 +97,7 @@ describe("the operations of the venue are hosted like those of files:", () => {
   test("as tools over MCP only where they are named, with answers as their schemas say", async () => {
     const connect = async () => {
       const client = new Client({ name: "test", version: "1" });
-      const headers = { authorization: `Bearer ${ground.venue.localToken}` };
+      const headers = bearer(ground.venue.localToken);
       const url = new URL(`${ground.venue.url}/mcp`);
       await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
       return client;

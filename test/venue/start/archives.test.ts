@@ -6,6 +6,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { createVenue, type Venue } from "../../../src/index.js";
 import { readZip } from "../../ops/archives/archives.js";
+import { bearer, bodyOf, run as runOverHttp } from "../../surfaces/http/client.js";
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-test-")));
 const client = new Client({ name: "test", version: "1" });
@@ -22,7 +23,7 @@ beforeAll(async () => {
     { baseDir: base },
   );
   ({ url } = await venue.listen());
-  const requestInit = { headers: { authorization: `Bearer ${venue.localToken}` } };
+  const requestInit = { headers: bearer(venue.localToken) };
   await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
 });
 afterAll(async () => {
@@ -31,14 +32,8 @@ afterAll(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-async function run(operation: string, input: object): Promise<Record<string, unknown>> {
-  const response = await fetch(`${url}/api/v1/run`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${venue.localToken}` },
-    body: JSON.stringify({ operation, input }),
-  });
-  return (await response.json()) as Record<string, unknown>;
-}
+const run = (operation: string, input: object) =>
+  bodyOf<Record<string, unknown>>(runOverHttp(url, operation, input, venue.localToken));
 
 async function callTool(name: string, input: object): Promise<Record<string, unknown>> {
   const { structuredContent, _meta } = await client.callTool({ name, arguments: { ...input } });

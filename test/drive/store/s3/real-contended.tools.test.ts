@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, jest } from "@jest/globals";
 import { CLI, cleanUp, makeFolder, type Running, start } from "../../../cli/process.js";
 import { needs } from "../../../needs.js";
+import { bodyOf, invoke } from "../../../surfaces/http/client.js";
 import { type Roughness, type RoughProxy, startRoughProxy } from "./rough-proxy.js";
 
 /** Every call is a dozen requests, and the line is rough. */
@@ -73,12 +74,8 @@ async function startVenue(name: string, folder: string, proxy: RoughProxy, prefi
     async call(operation, input) {
       const { url } = await current;
       try {
-        const answer = await fetch(`${url}/api/v1/invoke`, {
-          method: "POST",
-          headers: { "content-type": "application/json", authorization: `Bearer ${TOKEN}` },
-          body: JSON.stringify({ operation, input: { root: "notes", ...input }, wait: true }),
-        });
-        return toldBy((await answer.json()) as Record<string, unknown>);
+        const answer = invoke(url, { operation, input: { root: "notes", ...input }, wait: true }, TOKEN);
+        return toldBy(await bodyOf<Record<string, unknown>>(answer));
       } catch {
         return { fate: "unknown", code: "", output: {} };
       }

@@ -21,6 +21,7 @@ import { ERROR_CODES, type ErrorCode, FileAdapterError } from "../../../../src/c
 import { DavError, davError } from "../../../../src/surfaces/http/dav/errors.js";
 import { alice, bob } from "../../../ucan/tokens.js";
 import { DOCS, operator, UcanVenue } from "../../../venue/identity/ucan-venue.js";
+import { basic, bearer, send } from "../client.js";
 import { rawRequest, readAnswer } from "../fixture.js";
 import { type Answer, type Ask, type DavVenue, hrefs, serveDav, textIn } from "./fixture.js";
 
@@ -275,7 +276,7 @@ describe("bounds", () => {
         for (const method of ["OPTIONS", "GET", "PROPFIND", "PUT", "MKCOL", "LOCK"]) {
           const { status, headers } = await venue.dav(method, path, {
             as: "nobody",
-            headers: { authorization: `Bearer ${venue.password("operator")}` },
+            headers: bearer(venue.password("operator")),
           });
           expect([method, path, status, headers["dav"]]).toEqual([method, path, 404, undefined]);
         }
@@ -324,7 +325,7 @@ describe("bounds", () => {
 
     function start({ url, password }: DavVenue, line: string, headers: Record<string, string> = {}): Socket {
       const socket = connect(Number(new URL(url).port), "127.0.0.1");
-      socket.write(rawRequest(line, { authorization: `Bearer ${password("operator")}`, ...headers }));
+      socket.write(rawRequest(line, { ...bearer(password("operator")), ...headers }));
       return socket;
     }
 
@@ -358,17 +359,21 @@ describe("bounds", () => {
       await once(socket, "close");
     });
 
+    const layFile = (base: string) => {
+      writeFileSync(join(base, "docs/large.bin"), "");
+      truncateSync(join(base, "docs/large.bin"), 64 * 1024 * 1024);
+    };
+    const layFolder = (base: string) => {
+      mkdirSync(join(base, "docs/many"));
+      for (let at = 1000; at < 9000; at += 1) writeFileSync(join(base, `docs/many/${"ß".repeat(120)}${at}`), "");
+    };
+
     // Larger than what the sockets of both sides hold.
     test.each([
-      ["a download", "GET", "/dav/docs/large.bin", {}],
-      ["a listing", "PROPFIND", "/dav/docs/many/", { Depth: "1" }],
-    ])("with what it is sent is cut off: %s", async (_name, method, path, headers) => {
-      const venue = await serve({}, (base) => {
-        writeFileSync(join(base, "docs/large.bin"), "");
-        truncateSync(join(base, "docs/large.bin"), 64 * 1024 * 1024);
-        mkdirSync(join(base, "docs/many"));
-        for (let at = 1000; at < 9000; at += 1) writeFileSync(join(base, `docs/many/${"ß".repeat(120)}${at}`), "");
-      });
+      ["a download", "GET", "/dav/docs/large.bin", {}, layFile],
+      ["a listing", "PROPFIND", "/dav/docs/many/", { Depth: "1" }, layFolder],
+    ])("with what it is sent is cut off: %s", async (_name, method, path, headers, lay) => {
+      const venue = await serve({}, lay);
       const whole = (await venue.dav(method, path, { headers })).text.length;
       const isCutOff = hurryTimers(60_000);
       const socket = start(venue, `${method} ${path}`, headers);
@@ -394,7 +399,7 @@ describe("pages of another origin", () => {
   /** A preflight carries no credentials. */
   const preflight = (path: string, method: string, origin = APP): Promise<Answer> =>
     venue.dav("OPTIONS", path, { as: "nobody", headers: { origin, "access-control-request-method": method } });
-  const bearer = () => ({ origin: APP, authorization: `Bearer ${venue.password("operator")}` });
+  const asPage = () => ({ origin: APP, ...bearer(venue.password("operator")) });
   const listOf = (answer: Answer, header: string): string[] => `${answer.headers[header]}`.split(/, ?/);
   const corsHeaders = ({ headers }: Answer): string[] =>
     Object.keys(headers).filter((name) => name.startsWith("access-control"));
@@ -430,7 +435,7 @@ describe("pages of another origin", () => {
 
   describe("a page of an allowed origin", () => {
     test("works with a bearer token, and may read what WebDAV answers in headers", async () => {
-      const headers = bearer();
+      const headers = asPage();
       const put = await venue.dav("PUT", "/dav/docs/page.txt", { as: "nobody", headers, body: "of a page" });
       expect([put.status, put.headers["access-control-allow-origin"]]).toEqual([201, APP]);
       const answer = await venue.dav("PROPFIND", "/dav/docs/page.txt", {
@@ -506,9 +511,9 @@ describe("passwords", () => {
 
   /** Status and body of a request with a password. */
   async function ask(method: string, path: string, password: string, user = "anyone"): Promise<[number, string]> {
-    const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+    const headers = { ...basic(password, user), depth: "1" };
     const body = method === "PUT" ? { body: "written" } : {};
-    const answer = await fetch(`${here.venue.url}${path}`, { method, headers: { authorization, depth: "1" }, ...body });
+    const answer = await send(`${here.venue.url}${path}`, { method, headers, ...body });
     return [answer.status, await answer.text()];
   }
 
@@ -647,7 +652,7 @@ describe("what clients get wrong", () => {
       { "repr-digest": `sha-512=:${digest("sha512", "base64", of)}:` },
       { "content-digest": `sha-256=:${digest("sha256", "base64", of)}:, md5=:${digest("md5", "base64", of)}:` },
     ];
-    const bearer = () => ({ authorization: `Bearer ${venue.password("operator")}` });
+    const asOperator = () => bearer(venue.password("operator"));
 
     test.each(["/dav/docs/", "/dav/home/", "/api/v1/files/docs/"])(
       "that do not fit are refused at %s",
@@ -656,19 +661,19 @@ describe("what clients get wrong", () => {
           const url = `${base}${base.length}-digest-${index}`;
           const wrong = headers("something else")[index] ?? {};
           const put = (more: Record<string, string>) =>
-            venue.status("PUT", url, { headers: { ...more, ...bearer() }, body: content });
+            venue.status("PUT", url, { headers: { ...more, ...asOperator() }, body: content });
           expect([wrong, await put(wrong)]).toEqual([wrong, 400]);
-          expect(await venue.status("GET", url, { headers: bearer() })).toBe(404);
+          expect(await venue.status("GET", url, { headers: asOperator() })).toBe(404);
           expect([fitting, await put(fitting)]).toEqual([fitting, 201]);
         }
         const unknown = { "oc-checksum": "CRC64:00", digest: "id-crc32=abc", "content-digest": "future=:AA==:" };
         expect(
           await venue.status("PUT", `${base}${base.length}-unknown`, {
-            headers: { ...unknown, ...bearer() },
+            headers: { ...unknown, ...asOperator() },
             body: content,
           }),
         ).toBe(201);
-        const short = { "content-md5": "AAAA", ...bearer() };
+        const short = { "content-md5": "AAAA", ...asOperator() };
         expect(await venue.status("PUT", `${base}short`, { headers: short, body: content })).toBe(400);
       },
     );

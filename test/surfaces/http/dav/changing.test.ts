@@ -6,8 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { parseIf } from "../../../../src/surfaces/http/dav/locks/if-header.js";
 import { Locks } from "../../../../src/surfaces/http/dav/locks/locks.js";
 import { Markup } from "../../../../src/surfaces/http/dav/xml/write.js";
-import { run } from "../client.js";
-import { readAnswer } from "../fixture.js";
+import { basic, run, type Sent, send } from "../client.js";
+import { rawRequest, readAnswer, sendRaw } from "../fixture.js";
 import { type Answer, type Ask, type DavVenue, serveDav, textIn } from "./fixture.js";
 
 describe("changes", () => {
@@ -278,15 +278,17 @@ describe("changes", () => {
     expect(await venue.status("DELETE", "/dav/docs/.venue-files/lock")).toBe(400);
   });
 
+  const putChunked = (body: Buffer<ArrayBuffer>) => {
+    const sent = { token: venue.password("operator"), method: "PUT", body: new Blob([body]).stream(), duplex: "half" };
+    return send(`${venue.url}/dav/docs/chunked`, sent as Sent);
+  };
+
   test.each([1, 65_536, 65_537, 99_000])(
     "a file of %i bytes is what was sent, with a length and without",
     async (size) => {
       const body = Buffer.alloc(size, "0123456789abcdef");
       const whole = await venue.dav("PUT", "/dav/docs/sized", { body });
-      const chunked = await fetch(`${venue.url}/dav/docs/chunked`, {
-        ...{ method: "PUT", body: new Blob([body]).stream(), duplex: "half" },
-        headers: { authorization: `Bearer ${venue.password("operator")}` },
-      } as RequestInit);
+      const chunked = await putChunked(body);
       expect([whole.status, chunked.status]).toEqual([201, 201]);
       for (const name of ["sized", "chunked"]) {
         expect(readFileSync(join(venue.docs, name)).equals(body)).toBe(true);
@@ -295,12 +297,16 @@ describe("changes", () => {
     },
   );
 
+  /** The head of an upload whose sender waits until it may go on. */
+  const expecting = (path: string, password: string, length: number, more: Record<string, string> = {}) =>
+    rawRequest(`PUT ${path}`, {
+      ...basic(password),
+      ...{ Expect: "100-continue", "Content-Length": `${length}`, ...more },
+    });
+
   test("a broken upload leaves nothing", async () => {
-    const { port } = new URL(venue.url);
-    const credentials = Buffer.from(`x:${venue.password("operator")}`).toString("base64");
-    const socket = connect(Number(port), "127.0.0.1");
-    const head = `Host: localhost:${port}\r\nAuthorization: Basic ${credentials}\r\nExpect: 100-continue`;
-    socket.write(`PUT /dav/docs/broken HTTP/1.1\r\n${head}\r\nContent-Length: 9\r\n\r\n`);
+    const socket = connect(Number(new URL(venue.url).port), "127.0.0.1");
+    socket.write(expecting("/dav/docs/broken", venue.password("operator"), 9));
     // The upload has begun when the body is asked for.
     expect((await readAnswer(socket)).status).toBe(100);
     socket.write("half", () => socket.destroy());
@@ -321,11 +327,7 @@ describe("changes", () => {
   });
 
   test("a chunked body over the limit is refused, and nothing is written", async () => {
-    const answer = await fetch(`${venue.url}/dav/docs/chunked`, {
-      ...{ method: "PUT", body: new Blob([Buffer.alloc(100_001)]).stream(), duplex: "half" },
-      headers: { authorization: `Bearer ${venue.password("operator")}` },
-    } as RequestInit);
-    expect(answer.status).toBe(413);
+    expect((await putChunked(Buffer.alloc(100_001))).status).toBe(413);
     expect(readdirSync(venue.docs)).not.toContain("chunked");
   });
 
@@ -342,23 +344,12 @@ describe("changes", () => {
   });
 
   test("100 Continue waits until the head is accepted", async () => {
-    const { port } = new URL(venue.url);
-    const ask = async (path: string, password: string, more = "") => {
-      const socket = connect(Number(port), "127.0.0.1");
-      const credentials = Buffer.from(`x:${password}`).toString("base64");
-      socket.write(
-        `PUT ${path} HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Basic ${credentials}\r\nExpect: 100-continue\r\n${more}Content-Length: 4\r\n\r\n`,
-      );
-      try {
-        return (await readAnswer(socket)).status;
-      } finally {
-        socket.destroy();
-      }
-    };
+    const ask = async (path: string, password: string, more: Record<string, string> = {}) =>
+      (await sendRaw(Number(new URL(venue.url).port), expecting(path, password, 4, more))).status;
     const operator = venue.password("operator");
     expect(await ask("/dav/docs/x", "wrong")).toBe(401);
     expect(await ask("/dav/docs/x", operator)).toBe(100);
-    expect(await ask("/dav/docs/a.txt", operator, "If-None-Match: *\r\n")).toBe(412);
+    expect(await ask("/dav/docs/a.txt", operator, { "If-None-Match": "*" })).toBe(412);
     expect(await ask("/dav/docs/none/x", operator)).toBe(409);
     expect(await ask("/dav/ro/x", operator)).toBe(403);
   });

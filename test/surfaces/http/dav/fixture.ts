@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { VenueConfigInput } from "../../../../src/config/types.js";
 import { createVenue, type Venue } from "../../../../src/index.js";
+import { basic, sendAsIs } from "../client.js";
 
 /** Static tokens of the venue; `operator` is its local token. */
 const TOKENS = { alice: "alice-".repeat(8), bob: "bob-".repeat(12), reader: "reader-".repeat(8) };
@@ -81,26 +81,13 @@ export async function serveDav(more: VenueConfigInput = {}, lay: (base: string) 
   // With a baseUrl the URL is not where it listens.
   const port = configuration.port || new URL(url).port;
   const password = (who: Exclude<Who, "nobody">) => (who === "operator" ? (venue.localToken ?? "") : TOKENS[who]);
-  const dav = (method: string, path: string, { as = "operator", headers = {}, body }: Ask = {}): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const credentials = as === "nobody" ? {} : { authorization: basic(password(as)) };
-      const length = body === undefined ? {} : { "content-length": `${Buffer.byteLength(body)}` };
-      const all = { ...credentials, ...length, ...headers };
-      const sent = request({ host: "127.0.0.1", port, method, path, headers: all }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.on("end", () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text: Buffer.concat(chunks).toString("utf8"),
-          }),
-        );
-        response.on("error", reject);
-      });
-      sent.on("error", reject);
-      sent.end(body);
-    });
+  const dav = async (method: string, path: string, { as = "operator", headers, body }: Ask = {}): Promise<Answer> => {
+    const credentials = as === "nobody" ? {} : basic(password(as));
+    const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+    const raw = { method, path, headers: { ...credentials, ...length, ...headers }, body };
+    const { body: bytes, ...answer } = await sendAsIs(`http://127.0.0.1:${port}`, raw);
+    return { ...answer, text: bytes.toString() };
+  };
   return {
     ...{ venue, url, base, docs: join(base, "docs"), password, dav },
     status: async (method, path, ask) => (await dav(method, path, ask)).status,
@@ -110,8 +97,6 @@ export async function serveDav(more: VenueConfigInput = {}, lay: (base: string) 
     },
   };
 }
-
-const basic = (password: string): string => `Basic ${Buffer.from(`anyone:${password}`).toString("base64")}`;
 
 /** The URLs in a multistatus. */
 export const hrefs = ({ text }: Answer): string[] =>

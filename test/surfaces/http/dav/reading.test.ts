@@ -12,11 +12,11 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { DeadProperties } from "../../../../src/surfaces/http/dav/properties/dead.js";
 import { httpDate } from "../../../../src/surfaces/http/dav/properties/live.js";
 import { zipOf } from "../../../backend/archive/zip-bytes.js";
-import { run as runOverHttp } from "../client.js";
+import { basic, bearer, run as runOverHttp } from "../client.js";
 import { type Answer, type DavVenue, hrefs, serveDav, textIn } from "./fixture.js";
 
 describe("reading", () => {
@@ -256,28 +256,24 @@ describe("reading", () => {
         const answer = await runOverHttp(venue.url, operation, input, venue.password("operator"));
         return (await answer.json()) as { token: string; id: string };
       };
-      const basic = (token: string) => ({
-        authorization: `Basic ${Buffer.from(`laptop:${token}`).toString("base64")}`,
-      });
       const caps = [{ with: "file://docs/mine/", can: "crud" }];
       const { token, id } = await run("auth:issue", { label: "laptop", caps });
       await venue.status("MKCOL", "/dav/docs/mine");
-      const headers = basic(token);
+      const headers = basic(token, "laptop");
       expect(await venue.status("PUT", "/dav/docs/mine/f", { headers, body: "x" })).toBe(201);
       expect(await venue.status("GET", "/dav/docs/mine/f", { headers })).toBe(200);
       expect(await venue.status("PUT", "/dav/docs/f", { headers, body: "x" })).toBe(403);
       const move = { headers: { ...headers, destination: "/dav/docs/f" } };
       expect(await venue.status("MOVE", "/dav/docs/mine/f", move)).toBe(403);
       const session = await run("auth:issue", { label: "page" });
-      expect(await venue.status("GET", "/dav/docs/mine/f", { headers: basic(session.token) })).toBe(401);
+      expect(await venue.status("GET", "/dav/docs/mine/f", { headers: basic(session.token, "laptop") })).toBe(401);
       await run("auth:revoke", { id });
       expect(await venue.status("GET", "/dav/docs/mine/f", { headers })).toBe(401);
       await venue.status("DELETE", "/dav/docs/mine");
     });
 
     test("with a wrong password is nobody, and Basic is for WebDAV alone", async () => {
-      const authorization = `Basic ${Buffer.from("x:wrong").toString("base64")}`;
-      expect(await venue.status("PROPFIND", "/dav/ro/", { headers: { authorization } })).toBe(401);
+      expect(await venue.status("PROPFIND", "/dav/ro/", { headers: basic("wrong", "x") })).toBe(401);
       const elsewhere = await venue.dav("GET", "/api/v1/jobs");
       expect([elsewhere.status, elsewhere.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
     });
@@ -565,6 +561,11 @@ describe("validators", () => {
   const LARGE = 9_000_000;
   /** Old enough for a stamp; its time of change is that of its making, so tests wait for that. */
   const settled = () => new Promise((resolve) => setTimeout(resolve, 2100));
+  /** Has the rest of a test happen so much later. */
+  const later = () => {
+    const now = Date.now;
+    jest.spyOn(Date, "now").mockImplementation(() => now() + 2100);
+  };
   const STAMP = /^"stamp-[\w-]{32}"$/;
 
   let served: DavVenue;
@@ -575,12 +576,15 @@ describe("validators", () => {
     writeFileSync(join(served.docs, "small"), "small");
     await settled();
   });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
   afterAll(() => served.close());
 
   const tag = ({ headers }: Answer) => String(headers["etag"]);
   const api = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
     served.dav(method, `/api/v1/files/${path}`, {
-      headers: { authorization: `Bearer ${served.password("operator")}`, ...headers },
+      headers: { ...bearer(served.password("operator")), ...headers },
       ...(body === undefined ? {} : { body }),
     });
   const dav = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
@@ -616,7 +620,7 @@ describe("validators", () => {
         stamps.push(put);
       }
       expect(new Set(stamps).size).toBe(3);
-      await settled();
+      later();
       expect([await found(path), await listed(path)]).toEqual([stamps[2], stamps[2]]);
       // With a time of its own it has another one.
       const dated = tag(await dav("PUT", path, { "x-oc-mtime": "1600000000.5" }, "six"));
@@ -637,7 +641,7 @@ describe("validators", () => {
       // Also where the time of the content is set back.
       utimesSync(join(served.docs, "shared"), mtimeMs / 1000, mtimeMs / 1000);
       expect(await found(path)).not.toBe(put);
-      await settled();
+      later();
       expect(await found(path)).toMatch(STAMP);
       expect(await found(path)).not.toBe(put);
     });
@@ -765,10 +769,7 @@ describe("validators", () => {
       ["file:list", { root: "docs", path: "" }],
       ["file:stat", { root: "docs", path: "large" }],
     ] as const) {
-      const { text } = await served.dav("POST", "/api/v1/run", {
-        headers: { authorization: `Bearer ${served.password("operator")}`, "content-type": "application/json" },
-        body: JSON.stringify({ operation, input }),
-      });
+      const text = await (await runOverHttp(served.url, operation, input, served.password("operator"))).text();
       expect(text).toContain(`${LARGE}`);
       expect(text).not.toMatch(/stamp|"tag"/);
     }

@@ -63,7 +63,7 @@ describe("endpoints", () => {
     for (const who of ["alice", "bob", "operator"] as const) {
       expect(await statsFor(as(who))).toEqual({ assets: 2, ops: 2, users: 1, jobs: 1 });
     }
-    expect((await fetch(`${served.url}/api/v1/status`, { headers: { authorization: "Bearer x" } })).status).toBe(401);
+    expect((await send(`${served.url}/api/v1/status`, { token: "x" })).status).toBe(401);
   });
 
   test("status tells the operator, and nobody else, how it is", async () => {
@@ -518,7 +518,6 @@ describe("tokens of a call", () => {
 
 describe("assets", () => {
   const UNKNOWN = "0".repeat(64);
-  const JSON_TYPE = { "content-type": "application/json" };
 
   let served: Served;
   beforeAll(async () => {
@@ -595,8 +594,7 @@ describe("assets", () => {
 
     test("is 403 where only the operator may, and reading stays open", async () => {
       const closed = await serve({}, { assetRules: { write: "operator" } });
-      const post = (headers: Record<string, string>) =>
-        fetch(`${closed.url}/api/v1/assets`, { method: "POST", headers: { ...JSON_TYPE, ...headers }, body: "{}" });
+      const post = (headers: Record<string, string>) => send(`${closed.url}/api/v1/assets`, { json: {}, headers });
       for (const headers of [{}, as("alice")]) {
         expect(await outcome(post(headers))).toEqual({
           status: 403,

@@ -1,13 +1,11 @@
 import { writeFileSync } from "node:fs";
-import { type IncomingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
-import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MCP_HEADERS } from "../../../../src/surfaces/http/admission/host-and-origin.js";
 import { routeOf } from "../../../../src/surfaces/mcp/http-route.js";
 import { serveHere, startHere } from "../../../cli/in-process.js";
 import { cleanUp, makeFolder, type Running, start, tempRootsIn } from "../../../cli/process.js";
-import { send as sendHttp } from "../../http/client.js";
+import { sendAsIs, send as sendHttp } from "../../http/client.js";
 import { type RawHere, rawHere } from "../here.js";
 import { HTTP_HEADERS, httpRequestOf, linesOf, messagesIn, startRaw, toolCall } from "../raw.js";
 
@@ -266,21 +264,6 @@ const CALL = { jsonrpc: "2.0", id: 1, ...toolCall("file_stat", { path: "a.txt" }
 const modernCall = (name: string, args: object, more: object = {}) =>
   httpRequestOf("modern", { id: 1, ...toolCall(name, args, more) });
 
-interface Answer {
-  readonly status: number | undefined;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-}
-
-const post = (url: string, headers: Record<string, string>, body: string): Promise<Answer> =>
-  new Promise((resolve, reject) => {
-    const sent = request(url, { method: "POST", headers }, (response) => {
-      const { statusCode: status, headers: found } = response;
-      textOf(response).then((text) => resolve({ status, headers: found, text }), reject);
-    });
-    sent.once("error", reject).end(body);
-  });
-
 test("no header is read that pages may not send", () => {
   const read = new Set<string>();
   const recorded = (headers: Record<string, string>) =>
@@ -361,9 +344,10 @@ describe("a call", () => {
     };
     const ask = async (message: object, headers = given()) => {
       // Not by fetch, which adds what it accepts.
-      const { status, headers: found, text } = await post(`${url}/mcp`, headers, JSON.stringify(message));
+      const raw = { path: "/mcp", method: "POST", headers, body: JSON.stringify(message) };
+      const { status, headers: found, body } = await sendAsIs(url, raw);
       expect([status, found["content-type"]]).toEqual([200, "application/json"]);
-      return JSON.parse(text) as { result: { [key: string]: unknown } };
+      return JSON.parse(body.toString()) as { result: { [key: string]: unknown } };
     };
     expect((await ask(INITIALIZE)).result).toHaveProperty("serverInfo");
     expect((await ask({ jsonrpc: "2.0", id: 1, method: "tools/list" })).result).toHaveProperty("tools");

@@ -1,15 +1,14 @@
 // Every answer on the wire is the one that stands in `answers.json`. With WIRE_RECORD=1 that file is written anew.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
 import { PassThrough } from "node:stream";
-import { text as textOf } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { errorOutput } from "../../../../src/core/errors/errors.js";
 import { createVenue, type Venue } from "../../../../src/index.js";
 import type { McpHost } from "../../../../src/surfaces/mcp/host.js";
 import { serveMcpStdio } from "../../../../src/surfaces/mcp/stdio.js";
+import { sendAsIs } from "../../http/client.js";
 import { HTTP_REQUESTS, type HttpRequest, STDIO_SCRIPTS, type StdioScript } from "./requests.js";
 
 const FILE = new URL("answers.json", import.meta.url);
@@ -82,15 +81,11 @@ describe("over HTTP", () => {
   });
   afterAll(() => venue.close());
 
-  const send = ({ method, headers, body }: HttpRequest): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      const sent = request(`${url}/mcp`, { method, headers }, (response) => {
-        const found = Object.entries(response.headers).filter(([name]) => !VOLATILE.has(name));
-        const head = { status: response.statusCode, headers: Object.fromEntries(found) };
-        textOf(response).then((text) => resolve({ ...head, body: bodyOf(text) }), reject);
-      });
-      sent.once("error", reject).end(body);
-    });
+  const send = async ({ method, headers, body: sent }: HttpRequest): Promise<unknown> => {
+    const { status, headers: all, body } = await sendAsIs(url, { path: "/mcp", method, headers, body: sent });
+    const found = Object.entries(all).filter(([name]) => !VOLATILE.has(name));
+    return { status, headers: Object.fromEntries(found), body: bodyOf(body.toString()) };
+  };
 
   test("no two requests have one name", () => {
     expect(new Set(HTTP_REQUESTS.map(({ name }) => name)).size).toBe(HTTP_REQUESTS.length);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { get } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { basic, send } from "../../../surfaces/http/client.js";
 import { type Era, httpRequestOf, toolCall } from "../../../surfaces/mcp/raw.js";
 import { type Claims, sign, TestIssuer } from "./issuer.js";
 import { ALL, type IssuerInput, IssuerVenue } from "./issuer-venue.js";
@@ -404,8 +405,7 @@ describe("callers of issuers", () => {
 
   test("mount folders with their token as password", async () => {
     await here.open({}, { webdav: {} });
-    const password = Buffer.from(`ann:${await here.token()}`).toString("base64");
-    const response = await fetch(`${here.url}/dav/docs/a.txt`, { headers: { authorization: `Basic ${password}` } });
+    const response = await send(`${here.url}/dav/docs/a.txt`, { headers: basic(await here.token(), "ann") });
     expect([response.status, await response.text()]).toEqual([200, "alpha"]);
   });
 });

@@ -143,9 +143,8 @@ describe("auth:issue", () => {
       const { token: session } = await issue({}, { as: ground.bob });
       const { id } = await read(token);
       const jobs = async (bearer: string) => {
-        const headers = { authorization: `Bearer ${bearer}` };
-        const one = await fetch(`${ground.venue.url}/api/v1/jobs/${id.slice(2)}`, { headers });
-        const list = await fetch(`${ground.venue.url}/api/v1/jobs`, { headers });
+        const one = await send(`${ground.venue.url}/api/v1/jobs/${id.slice(2)}`, { token: bearer });
+        const list = await send(`${ground.venue.url}/api/v1/jobs`, { token: bearer });
         return { status: one.status, listed: (await list.text()).includes(id.slice(2)) };
       };
       expect(await jobs(session)).toEqual({ status: 200, listed: true });

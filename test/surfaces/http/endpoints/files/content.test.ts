@@ -22,7 +22,7 @@ import { createAssets, type VenueAssets } from "../../../../../src/venue/assets/
 import { createAssetMemory } from "../../../../../src/venue/assets/memory.js";
 import type { AssetStore } from "../../../../../src/venue/assets/store.js";
 import { readRecords } from "../../../../audit/records.js";
-import { outcome, send } from "../../client.js";
+import { bearer, bodyOf, outcome, run, send } from "../../client.js";
 import { as, closeAll, DID, memoryAssets, rawRequest, readAnswer, type Served, sendRaw, serve } from "../../fixture.js";
 
 afterAll(closeAll);
@@ -604,9 +604,10 @@ describe("parts of a file", () => {
 
   test("the whole is as large as an upload may be, which is said before it comes", async () => {
     expect((await patch("docs/large", `${MOST}`, "x")).status).toBe(413);
-    const headers = { authorization: `Bearer ${TOKENS.alice}`, "upload-offset": "0" };
-    const announce = (length: string) =>
-      fetch(at("docs/announced"), { method: "PATCH", headers: { ...headers, "upload-length": length }, body: "x" });
+    const announce = (length: string) => {
+      const headers = { "upload-offset": "0", "upload-length": length };
+      return send(at("docs/announced"), { token: TOKENS.alice, method: "PATCH", headers, body: "x" });
+    };
     expect([(await announce(`${MOST + 1}`)).status, (await announce("many")).status]).toEqual([413, 400]);
     expect((await announce(`${MOST}`)).status).toBe(201);
   });
@@ -676,12 +677,8 @@ describe("parts of a file", () => {
 
     test("stays as far as it has come when the connection breaks, and goes on from there", async () => {
       const sent = connect(Number(new URL(url).port), "127.0.0.1");
-      sent.write(
-        [
-          ...["PATCH /api/v1/files/parts/broken HTTP/1.1", "Host: 127.0.0.1", `Authorization: Bearer ${TOKENS.alice}`],
-          ...["Upload-Offset: 0", `Content-Length: ${body.length}`, "", ""],
-        ].join("\r\n"),
-      );
+      const headers = { ...bearer(TOKENS.alice), "Upload-Offset": "0", "Content-Length": `${body.length}` };
+      sent.write(rawRequest("PATCH /api/v1/files/parts/broken", headers));
       await new Promise((resolve) => sent.write(body.subarray(0, PART_BYTES + 5000), resolve));
       const sizeNow = () => statSync(join(base, "parts/broken"), { throwIfNoEntry: false })?.size ?? 0;
       while (sizeNow() < PART_BYTES) await new Promise((resolve) => setImmediate(resolve));
@@ -707,26 +704,17 @@ describe("parts of a file", () => {
   });
 
   test("a ticket is for a whole file", async () => {
-    const run = await send(`${url}/api/v1/run`, {
-      token: TOKENS.alice,
-      json: {
-        operation: "file:transfer",
-        input: { root: "docs", path: "there.txt", direction: "upload" },
-      },
-    });
-    const ticket = ((await run.json()) as { href: string }).href;
-    const answer = await fetch(ticket, { method: "PATCH", headers: { "upload-offset": "10" }, body: "x" });
+    const input = { root: "docs", path: "there.txt", direction: "upload" };
+    const ticket = await bodyOf<{ href: string }>(run(url, "file:transfer", input, TOKENS.alice));
+    const answer = await send(ticket.href, { method: "PATCH", headers: { "upload-offset": "10" }, body: "x" });
     expect(answer.status).toBe(400);
     expect(onDisk("there.txt")).toBe("0123456789");
   });
 
   test("a part that breaks off adds nothing, and stands in the audit", async () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
-    const head = [
-      ...["PATCH /api/v1/files/docs/there.txt HTTP/1.1", "Host: 127.0.0.1", `Authorization: Bearer ${TOKENS.alice}`],
-      ...["Upload-Offset: 10", "Content-Length: 5", "Expect: 100-continue", "", ""],
-    ];
-    socket.write(head.join("\r\n"));
+    const expecting = { "Upload-Offset": "10", "Content-Length": "5", Expect: "100-continue" };
+    socket.write(rawRequest("PATCH /api/v1/files/docs/there.txt", { ...bearer(TOKENS.alice), ...expecting }));
     await new Promise((resolve) => socket.once("data", resolve));
     socket.write("bro");
     socket.destroy();
@@ -745,21 +733,16 @@ describe("parts of a file", () => {
     );
     try {
       const { url: own } = await narrow.listen();
-      const authorization = `Bearer ${readFileSync(join(base, "narrow/local-token"), "utf8").trim()}`;
-      const headers = { authorization, "upload-offset": "0" };
-      const send = (size: number) =>
-        fetch(`${own}/api/v1/files/docs/narrow`, { method: "PATCH", headers, body: new Uint8Array(size) });
+      const headers = { ...bearer(narrow.localToken), "Upload-Offset": "0" };
+      const patch = (size: number) =>
+        send(`${own}/api/v1/files/docs/narrow`, { method: "PATCH", headers, body: new Uint8Array(size) });
       const other = connect(Number(new URL(own).port), "127.0.0.1");
-      other.write(
-        [
-          ...["PATCH /api/v1/files/docs/other HTTP/1.1", "Host: 127.0.0.1", `Authorization: ${authorization}`],
-          ...["Upload-Offset: 0", "Content-Length: 2000000", "Expect: 100-continue", "", ""],
-        ].join("\r\n"),
-      );
+      const expecting = { ...headers, "Content-Length": "2000000", Expect: "100-continue" };
+      other.write(rawRequest("PATCH /api/v1/files/docs/other", expecting));
       await new Promise((resolve) => other.once("data", resolve));
-      expect((await send(2_000_000)).status).toBe(429);
+      expect((await patch(2_000_000)).status).toBe(429);
       other.destroy();
-      expect((await send(1000)).status).toBe(201);
+      expect((await patch(1000)).status).toBe(201);
     } finally {
       await narrow.close();
     }

@@ -23,15 +23,14 @@ import { createVenue, type Venue, type VenueConfigInput } from "../../../../../s
 import { BodyChunks } from "../../../../../src/surfaces/http/endpoints/body-chunks.js";
 import { readRecords } from "../../../../audit/records.js";
 import { zipOf } from "../../../../backend/archive/zip-bytes.js";
-import { send } from "../../client.js";
+import { bearer, bodyOf, outcome, send } from "../../client.js";
 import { as, closeAll, postText, rawRequest, type Served, sendRaw, serve } from "../../fixture.js";
 
 afterAll(closeAll);
 
 describe("files", () => {
   const TOKENS = { alice: "a".repeat(32), reader: "r".repeat(32) };
-  const WRITER = { authorization: `Bearer ${TOKENS.alice}` };
-  const READER = { authorization: `Bearer ${TOKENS.reader}` };
+  const [WRITER, READER] = [bearer(TOKENS.alice), bearer(TOKENS.reader)];
   const tagOf = (content: string | Buffer): string => `"sha256:${createHash("sha256").update(content).digest("hex")}"`;
 
   let base: string;
@@ -415,18 +414,15 @@ describe("files", () => {
       ["docs/a.txt", WRITER, { "content-range": "bytes 0-1/2" }, 400, undefined],
     ])("to %s is refused %#", async (path, caller, headers, status, errorCode) => {
       await serve();
-      const answer = await fetch(at(path), { method: "PUT", body: "x", headers: { ...caller, ...headers } });
-      expect([answer.status, ((await answer.json()) as { errorCode?: string }).errorCode]).toEqual([status, errorCode]);
+      const answer = await send(at(path), { method: "PUT", body: "x", headers: { ...caller, ...headers } });
+      expect([answer.status, (await bodyOf<{ errorCode?: string }>(answer)).errorCode]).toEqual([status, errorCode]);
       expect(onDisk("a.txt")).toBe("0123456789");
     });
 
     test("to a read-only root is refused whoever asks", async () => {
       await serve();
-      const answer = await send(at("ro/a.txt"), { token: venue.localToken, method: "PUT", body: "x" });
-      expect([answer.status, ((await answer.json()) as { errorCode?: string }).errorCode]).toEqual([
-        403,
-        "READ_ONLY_ROOT",
-      ]);
+      const put = send(at("ro/a.txt"), { token: venue.localToken, method: "PUT", body: "x" });
+      expect(await outcome(put)).toMatchObject({ status: 403, body: { errorCode: "READ_ONLY_ROOT" } });
     });
   });
 
@@ -684,13 +680,11 @@ describe("PUT with Idempotency-Key", () => {
   test("belongs to its caller, and is refused without one", async () => {
     await put("e.txt", "one", { "idempotency-key": "k4" });
     expect((await put("e.txt", "two", { "idempotency-key": "k4" }, "bob")).status).toBe(204);
-    const anonymous = await fetch(`${url}/api/v1/files/docs/e.txt`, {
-      ...{ method: "PUT", body: "three", headers: { "idempotency-key": "k4" } },
+    const anonymous = { method: "PUT", body: "three", headers: { "idempotency-key": "k4" } };
+    expect(await outcome(send(`${url}/api/v1/files/docs/e.txt`, anonymous))).toMatchObject({
+      status: 400,
+      body: { errorCode: "INVALID_INPUT" },
     });
-    expect([anonymous.status, ((await anonymous.json()) as { errorCode: string }).errorCode]).toEqual([
-      400,
-      "INVALID_INPUT",
-    ]);
     expect(readFileSync(join(base, "docs/e.txt"), "utf8")).toBe("two");
   });
 
@@ -707,8 +701,8 @@ describe("PUT with Idempotency-Key", () => {
 
   test("can be made again after a connection that broke in the middle", async () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
-    const head = ["PUT /api/v1/files/docs/h.txt HTTP/1.1", "Host: 127.0.0.1", `Authorization: Bearer ${TOKENS.alice}`];
-    socket.write([...head, "Idempotency-Key: k6", "Content-Length: 3", "", "on"].join("\r\n"));
+    const headers = { ...bearer(TOKENS.alice), "Idempotency-Key": "k6", "Content-Length": "3" };
+    socket.write(rawRequest("PUT /api/v1/files/docs/h.txt", headers, "on"));
     const repeat = put("h.txt", "one", { "idempotency-key": "k6" });
     setTimeout(() => socket.destroy(), 50);
     expect((await repeat).status).toBe(201);
