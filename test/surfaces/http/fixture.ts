@@ -60,6 +60,11 @@ export function memoryAssets(rules: Overrides["assetRules"] = {}): Promise<Venue
   });
 }
 
+/** An endpoint of MCP that answers everything with an empty message. */
+export const emptyMcp: NonNullable<VenueHostOptions["mcp"]> = async () => ({
+  serve: async () => ({ status: 200, message: {} }),
+});
+
 const open: VenueHost[] = [];
 
 /** Serves fake operations on a real socket. */

@@ -10,6 +10,7 @@ import {
   as,
   closeAll,
   DID,
+  emptyMcp,
   postInvoke,
   postText,
   rawRequest,
@@ -28,7 +29,7 @@ describe("hosts, origins and credentials", () => {
       { read: () => 1 },
       {
         http: { baseUrl: "https://files.example/venue" },
-        mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }),
+        mcp: emptyMcp,
       },
     );
   });
@@ -198,10 +199,7 @@ describe("hosts, origins and credentials", () => {
   describe("without public access", () => {
     let closed: Served;
     beforeAll(async () => {
-      closed = await serve(
-        { read: () => 1 },
-        { http: { publicAccess: false }, mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
-      );
+      closed = await serve({ read: () => 1 }, { http: { publicAccess: false }, mcp: emptyMcp });
     });
 
     test.each([
@@ -395,8 +393,7 @@ describe("requests of pages", () => {
   let served: Served;
   let open: Served;
   beforeAll(async () => {
-    const mcp = async () => ({ serve: async () => ({ status: 200, message: {} }) });
-    served = await serve({ read: () => 1 }, { http: { corsOrigins: [APP] }, mcp });
+    served = await serve({ read: () => 1 }, { http: { corsOrigins: [APP] }, mcp: emptyMcp });
     open = await serve({ read: () => 1 }, { http: { corsOrigins: "*" } });
   });
 

@@ -16,6 +16,7 @@ import {
   BOB,
   closeAll,
   DID,
+  emptyMcp,
   postInvoke,
   postText,
   rawRequest,
@@ -118,10 +119,7 @@ describe("endpoints", () => {
     });
 
     test("is where MCP is", async () => {
-      const { url } = await serve(
-        { read: () => 1 },
-        { mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
-      );
+      const { url } = await serve({ read: () => 1 }, { mcp: emptyMcp });
       expect(await outcome(fetch(`${url}/.well-known/mcp`))).toEqual({
         status: 200,
         body: {
@@ -135,10 +133,7 @@ describe("endpoints", () => {
 
     test("is told under the base URL where the request came by it", async () => {
       const baseUrl = "https://files.example/venue";
-      const known = await serve(
-        { read: () => 1 },
-        { http: { baseUrl }, mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
-      );
+      const known = await serve({ read: () => 1 }, { http: { baseUrl }, mcp: emptyMcp });
       const json = { "content-type": "application/json" };
       const call = JSON.stringify({ operation: "file:read", input: {} });
       // The proxy in front may pass the path on or take it away.

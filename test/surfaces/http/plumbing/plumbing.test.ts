@@ -17,6 +17,7 @@ import {
   type Answer,
   as,
   closeAll,
+  emptyMcp,
   postInvoke,
   postText,
   rawRequest,
@@ -30,10 +31,7 @@ afterAll(closeAll);
 
 let served: Served;
 beforeAll(async () => {
-  served = await serve(
-    { read: (input) => input },
-    { mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
-  );
+  served = await serve({ read: (input) => input }, { mcp: emptyMcp });
 });
 
 const raw = (line: string, headers: Record<string, string> = {}, body = ""): Promise<Answer> =>

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { get } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { basic, send } from "../../../surfaces/http/client.js";
+import { basic, send, sendAsIs } from "../../../surfaces/http/client.js";
 import { type Era, httpRequestOf, toolCall } from "../../../surfaces/mcp/raw.js";
 import { type Claims, sign, TestIssuer } from "./issuer.js";
 import { ALL, type IssuerInput, IssuerVenue } from "./issuer-venue.js";
@@ -27,14 +26,11 @@ const told = async (response: Response): Promise<Told> => {
 const challenge = (scope: string, error?: string) =>
   `Bearer ${error === undefined ? "" : `error="${error}", `}scope="${scope}", resource_metadata="${here.url}${PLAIN}/mcp"`;
 /** Asks a venue on a socket, as a proxy does. */
-const ask = (path: string) =>
-  new Promise<Told & { text: string }>((resolve, reject) => {
-    const headers = { host: "files.example.com" };
-    get({ socketPath: join(here.base, "s"), path, headers }, async (response) => {
-      const text = Buffer.concat(await response.toArray()).toString();
-      resolve({ status: response.statusCode ?? 0, challenge: response.headers["www-authenticate"] ?? null, text });
-    }).on("error", reject);
-  });
+const ask = async (path: string): Promise<Told & { text: string }> => {
+  const asked = { path, headers: { host: "files.example.com" } };
+  const { status, headers, body } = await sendAsIs({ socketPath: join(here.base, "s") }, asked);
+  return { status, challenge: headers["www-authenticate"] ?? null, text: body.toString() };
+};
 /** A request over MCP. */
 const look = (token: string | undefined, request: { method: string; params: object }, era: Era = "legacy") =>
   here.send("/mcp", token, httpRequestOf(era, { id: 1, ...request }));

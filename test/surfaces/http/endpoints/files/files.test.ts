@@ -24,7 +24,7 @@ import { BodyChunks } from "../../../../../src/surfaces/http/endpoints/body-chun
 import { readRecords } from "../../../../audit/records.js";
 import { zipOf } from "../../../../backend/archive/zip-bytes.js";
 import { bearer, bodyOf, outcome, send } from "../../client.js";
-import { as, closeAll, postText, rawRequest, type Served, sendRaw, serve } from "../../fixture.js";
+import { as, closeAll, emptyMcp, postText, rawRequest, type Served, sendRaw, serve } from "../../fixture.js";
 
 afterAll(closeAll);
 
@@ -584,10 +584,7 @@ describe("HEAD", () => {
       expect(open.status).toBe(201);
       const cancelled = await fetch(`${served.url}${paths["job"]}/cancel/`, { method: "PUT" });
       expect(cancelled.status).toBe(200);
-      const closed = await serve(
-        { read: () => 1 },
-        { http: { publicAccess: false }, mcp: async () => ({ serve: async () => ({ status: 200, message: {} }) }) },
-      );
+      const closed = await serve({ read: () => 1 }, { http: { publicAccess: false }, mcp: emptyMcp });
       for (const path of ["/api/v1/jobs/", "/api/v1/operations/", "/mcp/"]) {
         expect((await fetch(closed.url + path)).status).toBe(401);
       }
