@@ -12,6 +12,7 @@ import type { Register } from "../telemetry/metrics-sources.js";
 import type { ClusterParts } from "./cluster-parts.js";
 import { JobRows } from "./job-rows.js";
 import { addShared } from "./metrics.js";
+import type { SharedEvents } from "./pieces/events.js";
 import type { PostgresShared } from "./postgres.js";
 
 export interface ClusterOptions {
@@ -19,6 +20,8 @@ export interface ClusterOptions {
   readonly log: Log;
   readonly config: Pick<VenueConfig, "shared" | "jobs"> & Parameters<typeof isLoopbackListener>[0];
   stillHolds(caller: Caller): boolean;
+  /** Tell of jobs. */
+  readonly told: Pick<SharedEvents, "job" | "lostJob">;
   /** Hears that others hold a job of this instance for lost. */
   onLost(job: KeptJob, record: JobRecord): void;
 }
@@ -36,7 +39,8 @@ export function createCluster(options: ClusterOptions): Cluster {
   const { jobs } = config;
   // As for the jobs of this instance.
   const listsAnonymous = isLoopbackListener(config);
-  const rows = new JobRows({ shared, log: options.log, ttlMs: jobs.ttlMs, onLost: options.onLost });
+  const { log, told, onLost } = options;
+  const rows = new JobRows({ shared, log, told, onLost, ttlMs: jobs.ttlMs });
   const forwards: Record<ForwardOutcome, number> = { passed: 0, failed: 0, refused: 0 };
   let isDraining = false;
   const isStale = () => shared.tick.isStale;

@@ -10,6 +10,7 @@ import { parseInput, stringifyExact } from "../../schema/exact-json.js";
 import { ownerOf } from "../jobs/jobs.js";
 import type { JobKeeper, KeptJob } from "../jobs/keeper.js";
 import { type KeptContents, LostJob, lostRecord } from "./lost-job.js";
+import type { SharedEvents } from "./pieces/events.js";
 import { reasonOf } from "./tick.js";
 
 const MAX_ROW_BYTES = 262_144;
@@ -29,7 +30,10 @@ const END = `${INSERT}, 'ended', now() + $5::float8 * interval '1 ms') ON CONFLI
   SET state = 'ended', sealed = excluded.sealed, updated = now(), expires = excluded.expires WHERE job.state = 'open' RETURNING id`;
 const IS_GONE = `NOT EXISTS
   (SELECT 1 FROM instance i WHERE i.number = job.instance AND NOT i.stopped AND i.beat > now() - interval '10 s')`;
-const LOSE = `UPDATE job SET state = 'lost', updated = now(), expires = now() + ttl WHERE state = 'open' AND ${IS_GONE}`;
+/** One row, or some of all that there are: each may have up to {@link MAX_ROW_BYTES}. */
+const LOSE = `UPDATE job SET state = 'lost', updated = now(), expires = now() + ttl WHERE state = 'open' AND ${IS_GONE}
+  AND id IN (SELECT id FROM job WHERE state = 'open' AND id = coalesce($1, id) AND ${IS_GONE} LIMIT 100)
+  RETURNING id, state, sealed, (extract(epoch FROM updated) * 1000)::float8 AS updated`;
 const IS_KEPT = "(expires IS NULL OR expires > now())";
 const READ = `SELECT state, sealed, (extract(epoch FROM updated) * 1000)::float8 AS updated FROM job
   WHERE id = $1 AND ${IS_KEPT}`;
@@ -50,6 +54,7 @@ export interface JobRowsOptions {
   readonly log: Log;
   /** How long the row of a finished job is kept, in milliseconds. */
   readonly ttlMs: number;
+  readonly told: Pick<SharedEvents, "job" | "lostJob">;
   /** Hears that others hold a job of this instance for lost. */
   onLost(job: KeptJob, record: JobRecord): void;
 }
@@ -73,13 +78,12 @@ export class JobRows implements JobKeeper {
     this.#shared = shared;
     this.#seal = shared.sealed("job");
     this.#macKey = shared.secret("owners of jobs");
-    // Instances that nobody saw go, too.
-    const purge = () => shared.query(LOSE).then(() => shared.query("DELETE FROM job WHERE expires < now()"));
+    const purge = () => this.#loseAll().then(() => shared.query("DELETE FROM job WHERE expires < now()"));
     quietly(purge);
     this.#stops = [
       every(PURGE_MS, () => quietly(purge)),
       whenStopped(() => quietly(() => this.#lookForLost())),
-      shared.on("gone", () => quietly(() => shared.query(LOSE))),
+      shared.on("gone", () => quietly(() => this.#loseAll())),
     ];
   }
 
@@ -87,17 +91,22 @@ export class JobRows implements JobKeeper {
     return this.#shared.self.number;
   }
 
-  begin(job: KeptJob): Promise<void> {
+  async begin(job: KeptJob): Promise<void> {
+    const record = job.record();
     this.#open.set(job.id, job);
-    return this.#write(job, () => this.#shared.query(BEGIN, this.#rowOf(job, job.record())));
+    await this.#write(job, () => this.#shared.query(BEGIN, this.#rowOf(job, record)));
+    this.#options.told.job(job, record);
   }
 
-  end(job: KeptJob, record: JobRecord): Promise<void> {
-    return this.#write(job, async () => {
+  async end(job: KeptJob, record: JobRecord): Promise<void> {
+    let isLost = false;
+    await this.#write(job, async () => {
       const [written] = await this.#shared.query(END, this.#rowOf(job, record));
-      if (written === undefined) await this.#lookForLost();
+      isLost = written === undefined;
+      if (isLost) await this.#lookForLost();
       this.#open.delete(job.id);
     });
+    if (!isLost) this.#options.told.job(job, record);
   }
 
   remove(job: KeptJob): Promise<void> {
@@ -110,7 +119,7 @@ export class JobRows implements JobKeeper {
    * @throws SHARED_STATE_UNAVAILABLE
    */
   async lost(id: string): Promise<CallerJobs | "alive" | undefined> {
-    await this.#shared.query(`${LOSE} AND id = $1`, [id]);
+    await this.#lose(id);
     const [row] = await this.#shared.query<Row>(READ, [id]);
     const contents = row && this.#contentsOf(id, row);
     if (contents === undefined) return undefined;
@@ -162,6 +171,21 @@ export class JobRows implements JobKeeper {
       // A later write may have taken its place meanwhile.
       if (this.#owed.get(id) === work) this.#owed.delete(id);
     }
+  }
+
+  /** Instances that nobody saw go, too. */
+  async #loseAll(): Promise<void> {
+    while ((await this.#lose(null)) > 0);
+  }
+
+  /** Whoever turns a row tells of it. @param id `null`: any @returns how many */
+  async #lose(id: string | null): Promise<number> {
+    const rows = await this.#shared.query<Row & { readonly id: string }>(LOSE, [id]);
+    for (const row of rows) {
+      const contents = this.#contentsOf(row.id, row);
+      if (contents !== undefined) this.#options.told.lostJob(contents, contents.record);
+    }
+    return rows.length;
   }
 
   async #lookForLost(): Promise<void> {

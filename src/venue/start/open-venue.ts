@@ -118,13 +118,14 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   const stillHolds = (caller: Caller) => rejudge(contextOf(caller)) !== undefined;
   const onLost: ClusterOptions["onLost"] = (job, record) => host?.jobs.lose(job, record);
   const cluster =
-    shared && keep((await import("../shared/cluster.js")).createCluster({ shared, log, config, stillHolds, onLost }));
+    told &&
+    keep((await import("../shared/cluster.js")).createCluster({ shared, log, config, told, stillHolds, onLost }));
   host = keep(
     createVenueHost({
       ...{ name: config.name, did: access.did, log, logInternal, adapters: [adapter], assets },
       ...{ authenticate: access.authenticate, nameCaller, didDocument: access.didDocument, fresh: shared?.fresh },
       authorizationServers: () => access.issuers?.urls ?? [],
-      ...{ stillHolds, cluster: cluster && told && { ...cluster, keeper: told.keeper(cluster.keeper) } },
+      ...{ stillHolds, cluster },
       files: { ...adapter.transfers, redeem: async (ticket, use) => tickets?.redeem(ticket, use) },
       events: readers,
       onListen: shared && ((port) => shared.listening(port)),

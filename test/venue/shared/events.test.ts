@@ -6,10 +6,12 @@ import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { parseConfig } from "../../../src/config/load.js";
 import type { ChangeRecord } from "../../../src/core/ports/changes/change.js";
 import type { VenueEvent } from "../../../src/core/ports/changes/events.js";
+import type { JobRecord } from "../../../src/core/ports/job.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import { EventLog } from "../../../src/feed/event-log.js";
 import type { FileEvent } from "../../../src/feed/file-event.js";
 import { initShared } from "../../../src/venue/shared/admin.js";
+import { JobRows } from "../../../src/venue/shared/job-rows.js";
 import { openShared } from "../../../src/venue/shared/open.js";
 import { SharedEvents } from "../../../src/venue/shared/pieces/events.js";
 import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
@@ -63,9 +65,11 @@ describeWhere(hasPostgres, NO_POSTGRES)("events of two instances", () => {
     );
     const files = () => [...log.topic<FileEvent>(DRIVE).after(0)].map(({ event }) => event.path.join("/"));
     const tokens = () => [...log.topic<VenueEvent>("auth").after(0)].map(({ event }) => event);
+    const jobs = () => [...log.topic<VenueEvent>("job").after(0)].map(({ event }) => event);
     files();
     tokens();
-    return { shared, log, events, files, tokens, payloads };
+    jobs();
+    return { shared, log, events, files, tokens, jobs, payloads };
   }
 
   async function until(holds: () => boolean): Promise<void> {
@@ -99,6 +103,44 @@ describeWhere(hasPostgres, NO_POSTGRES)("events of two instances", () => {
     expect(two.payloads).toHaveLength(1);
     expect(two.files()).toEqual([]);
   });
+
+  test("of a job that went with its instance are told once, by whichever of the others writes that", async () => {
+    const [one, two, three] = [await instance(), await instance(), await instance()];
+    const rowsOf = ({ shared, events }: typeof one) => {
+      const rows = new JobRows({ shared, log: silentLog, ttlMs: 60_000, told: events, onLost: () => {} });
+      closed.unshift(() => rows.close());
+      return rows;
+    };
+    const kept = rowsOf(one);
+    rowsOf(two);
+    rowsOf(three);
+    const started = { status: "STARTED", created: 1, updated: 1, operation: "x", caller: OWNER, input: { path: "a" } };
+    for (const [id, isPrivate] of [
+      ["01", false],
+      ["02", true],
+      ["03", false],
+    ] as const) {
+      const record = { ...started, id: `0x${id}` } as unknown as JobRecord;
+      await kept.begin({ id, isPrivate, owners: [OWNER], record: () => record });
+    }
+    const ended = { ...started, id: "0x03", status: "COMPLETE", output: {} } as unknown as JobRecord;
+    await kept.end({ id: "03", isPrivate: false, owners: [OWNER], record: () => ended }, ended);
+    await until(() => two.jobs().length === 3 && three.jobs().length === 3);
+    // As after its death; its notices are sent.
+    await one.shared.close();
+    const told = ({ data, audience }: VenueEvent) => [data["id"], data["status"], data["errorCode"], audience];
+    for (const other of [two, three]) {
+      await until(() => other.jobs().length > 3);
+      await pause(500);
+      expect(other.jobs().map(told)).toEqual([
+        ["0x01", "STARTED", undefined, [OWNER]],
+        ["0x03", "STARTED", undefined, [OWNER]],
+        ["0x03", "COMPLETE", undefined, [OWNER]],
+        ["0x01", "FAILED", "INSTANCE_LOST", [OWNER]],
+      ]);
+      expect(JSON.stringify(other.jobs())).not.toContain("path");
+    }
+  }, 30_000);
 
   test("that nobody of the venue sealed are not told; those that were lost are looked for", async () => {
     const [one, two] = [await instance(), await instance()];

@@ -7,7 +7,6 @@ import { afterAll, beforeAll } from "@jest/globals";
 import postgres from "postgres";
 import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
-import { silentLog } from "../../../src/core/ports/log.js";
 import { initShared } from "../../../src/venue/shared/admin.js";
 import { type OpenVenue, openVenue } from "../../../src/venue/start/open-venue.js";
 import { BUCKET, CREDENTIALS, type FakeS3, REGION, startFakeS3 } from "../../drive/store/s3/fake-s3.js";
@@ -19,7 +18,8 @@ export const STATIC = "static-token-of-at-least-32-characters";
 export interface Served {
   readonly venue: OpenVenue;
   readonly url: string;
-  readonly stateDir: string;
+  /** One line a call. */
+  readonly audit: string;
 }
 
 export interface DavAnswer {
@@ -30,7 +30,7 @@ export interface DavAnswer {
 
 export interface VenueGround {
   readonly engine: TestEngine;
-  /** What instances have logged, but for what only debugs. */
+  /** What instances have logged. */
   readonly lines: readonly (readonly [fields: object, text: string])[];
   serve(more?: VenueConfigInput): Promise<Served>;
   /** Runs a statement in the schema of the venue, beside it. */
@@ -73,12 +73,13 @@ export function useVenues(): VenueGround {
     async serve(more = {}) {
       const { engine, s3 } = there();
       const baseDir = mkdtempSync(join(tmpdir(), "instance-"));
-      const stateDir = join(baseDir, "state");
+      const audit = join(baseDir, "audit.jsonl");
       const config = parseConfig(
         {
-          ...{ seed: "ab".repeat(32), port: 0, hostname: "127.0.0.1", stateDir },
+          ...{ seed: "ab".repeat(32), port: 0, hostname: "127.0.0.1", stateDir: join(baseDir, "state") },
           drives: { store: { s3: { bucket: BUCKET, endpoint: s3.endpoint, region: REGION } } },
           storage: { content: "s3", s3: { bucket: BUCKET, endpoint: s3.endpoint, region: REGION } },
+          audit: { file: audit },
           file: { roots: { tmp: { temp: true, perInstance: true }, mine: { dlfs: "notes" } } },
           shared: { postgres: { url: { env: "DB" } }, drainMs: 0 },
           auth: { tokens: [{ name: "fixed", token: { env: "FIXED" }, caps: [{ with: "file://tmp/", can: "crud" }] }] },
@@ -90,11 +91,11 @@ export function useVenues(): VenueGround {
       const env = { DB: engine.url, FIXED: STATIC, ...keys };
       await initShared(config, env);
       const write = (fields: object, text: string) => void lines.push([fields, text]);
-      const log = { ...silentLog, info: write, warn: write, error: write };
+      const log = { debug: write, info: write, warn: write, error: write };
       const venue = await openVenue(config, { listens: true, env, log });
       open.push(venue);
       const { url } = await venue.host.listen();
-      return { venue, url, stateDir };
+      return { venue, url, audit };
     },
   };
 }

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, expect, test } from "@jest/globals";
 import { describeWhere } from "../../needs.js";
 import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
+import { until } from "./ground.js";
 import { ask, call, local, type Served, STATIC, useVenues } from "./served.js";
 
 describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
@@ -115,6 +117,81 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     seen.end();
     others.end();
   });
+
+  /** The number of an instance that has begun a job. */
+  const numberIn = (id: string): number => Number.parseInt(id.slice(14, 18), 16);
+  async function begin(to: Served): Promise<string> {
+    const { cursor } = await call(to, "file:watch", { root: "tmp", path: "" });
+    const input = { root: "tmp", path: "", cursor, waitMs: 30_000 };
+    const { text } = await ask(to, "/api/v1/invoke", local(to), { operation: "v/ops/file/watch", input, wait: false });
+    return JSON.parse(text).id;
+  }
+  const cancel = (to: Served, id: string) =>
+    fetch(`${to.url}/api/v1/jobs/${id}/cancel`, { method: "PUT", headers: { authorization: `Bearer ${local(to)}` } });
+
+  test("logs what is passed on under one id, and says in log and audit which instance it was", async () => {
+    const id = await begin(one);
+    const cancelled = await cancel(two, id);
+    expect(await cancelled.json()).toMatchObject({ id, status: "CANCELLED" });
+    const requestId = cancelled.headers.get("x-request-id");
+    const logged = () =>
+      lines.flatMap(([fields]) => ("requestId" in fields && fields.requestId === requestId ? fields : []));
+    await until(() => logged().length === 2);
+    const numbers = logged().map((fields) => Object(fields).instance);
+    expect(numbers).toContain(numberIn(id));
+    expect(new Set(numbers).size).toBe(2);
+    const records = readFileSync(one.audit, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(new Set(records.flatMap(({ operation, instance }) => (operation ? [instance] : [])))).toEqual(
+      new Set([numberIn(id)]),
+    );
+  });
+
+  test("tells at one of the jobs that were handed out at the other", async () => {
+    const seen = await follow(two, local(two), ["job"]);
+    const id = await begin(one);
+    await seen.saw(new RegExp(`^event: job\\ndata: .*${id}.*"STARTED"`, "m"));
+    await cancel(two, id);
+    await seen.saw(new RegExp(`^event: job\\ndata: .*${id}.*"CANCELLED"`, "m"));
+    seen.end();
+  });
+
+  test("tells, once, of a job whose instance is gone", async () => {
+    const three = await ground.serve();
+    const seen = await follow(two, local(two), ["job"]);
+    const id = await begin(one);
+    // As if it had been another one's, which is gone as soon as somebody goes.
+    await ground.sql(`UPDATE job SET instance = 65000 WHERE id = '${id.slice(2)}'`);
+    await three.venue.close();
+    const lost = new RegExp(`^event: job\\ndata: .*${id}.*"FAILED".*"INSTANCE_LOST"`, "gm");
+    await seen.saw(lost);
+    await pause(500);
+    expect(seen.text().match(lost)).toHaveLength(1);
+    seen.end();
+    await cancel(one, id);
+  });
+
+  test("lets its part of the rate limit through at each", async () => {
+    const three = await ground.serve({ rateLimit: { perSecond: 1, burst: 12 } });
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => ask(three, "/api/v1/run", local(three), whoami)),
+    );
+    await three.venue.close();
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(4);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(8);
+  });
+
+  test("says of a revocation who has not confirmed it", async () => {
+    const revoke = (fill: number) =>
+      call(one, "ucan:revoke", { id: Buffer.alloc(32, fill).toString("base64url"), wait: true });
+    expect(await revoke(7)).toEqual({ revoked: true, id: expect.any(String), effectiveBy: expect.any(Number) });
+    await ground.sql(`INSERT INTO instance (number, boot, name, version, digest, beat, clock)
+      VALUES (77, 'x', 'silent', '1', '{}', clock_timestamp() + interval '1 minute', now())`);
+    expect(await revoke(8)).toMatchObject({ revoked: true, missing: [77], effectiveBy: expect.any(Number) });
+    await ground.sql("DELETE FROM instance WHERE number = 77");
+  }, 20_000);
 
   test("goes on by static tokens without its engine, and judges nothing else by an old view", async () => {
     const { token } = await call(one, "auth:issue", { label: "x" });

@@ -8,7 +8,7 @@ import type { EventLog } from "../../../feed/event-log.js";
 import { changeInDrive, type DriveOf } from "../../../feed/feed-topic.js";
 import { eventsOf } from "../../../feed/file-event.js";
 import { jobEvent } from "../../events/venue-events.js";
-import type { JobKeeper, KeptJob } from "../../jobs/keeper.js";
+import type { KeptJob } from "../../jobs/keeper.js";
 
 const KIND = "events";
 const BATCH_MS = 100;
@@ -68,26 +68,16 @@ export class SharedEvents {
     },
   };
 
-  /** Tells of the jobs of a keeper, as their rows are written. */
-  keeper(keeper: JobKeeper): JobKeeper {
-    const tell = ({ isPrivate, owners }: KeptJob, record: JobRecord) => {
-      if (!isPrivate) this.#tell("job", jobEvent(record, owners));
-    };
-    return {
-      get instance() {
-        return keeper.instance;
-      },
-      async begin(job) {
-        await keeper.begin(job);
-        tell(job, job.record());
-      },
-      async end(job, record) {
-        await keeper.end(job, record);
-        tell(job, record);
-      },
-      remove: (job) => keeper.remove(job),
-    };
-  }
+  /** Tells others of a job, as its row is written. */
+  readonly job = (job: Pick<KeptJob, "isPrivate" | "owners">, record: JobRecord): void => {
+    if (!job.isPrivate) this.#tell("job", jobEvent(record, job.owners));
+  };
+
+  /** Tells everybody of a job whose instance is gone. */
+  readonly lostJob = (job: Pick<KeptJob, "isPrivate" | "owners">, record: JobRecord): void => {
+    if (!job.isPrivate) this.#options.log.publish("job", jobEvent(record, job.owners));
+    this.job(job, record);
+  };
 
   async close(): Promise<void> {
     this.#isClosed = true;
