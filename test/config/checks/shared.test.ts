@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
+import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
-import { venueProblems } from "../problems.js";
+import { configErrorOf, venueProblems } from "../problems.js";
 
 const BUCKET = { s3: { bucket: "venue" } };
 const SHARED: VenueConfigInput = {
@@ -60,8 +61,24 @@ describe("with shared", () => {
       { hostname: "0.0.0.0", auth: { public: { enabled: false } } },
       "'shared.advertise' is missing: set it to the URL by which other instances reach this one, which listens off loopback",
     ],
+    [
+      "no address on a socket",
+      { listen: { socket: "/run/venue.sock" } },
+      "'shared.advertise' is missing: set it to the URL by which other instances reach this one, which listens on a socket",
+    ],
+    [
+      "no roots, for which it would make a temp root",
+      { file: { roots: {} } },
+      "'file.roots' must be set with 'shared': each instance has a temp directory of its own. Use a drive (dlfs), or say perInstance: true",
+    ],
   ])("is refused: %s", (_, more, problem) => {
     expect(venueProblems({ ...SHARED, ...more }, {})).toEqual([problem]);
+    expect(configErrorOf(() => parseConfig({ ...SHARED, ...more }, { baseDir: "/base" }))?.exitStatus).toBe(78);
+  });
+
+  test("is refused with roots of the command line", () => {
+    const extraRoots = { docs: { path: "/docs" } };
+    expect(venueProblems(SHARED, { extraRoots })).toEqual([expect.stringMatching(/^--root needs .* without 'shared'/)]);
   });
 
   test("is refused without 'storage', where the default is memory, and without a key", () => {
