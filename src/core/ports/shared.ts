@@ -57,6 +57,8 @@ export interface Shared {
   sealed(table: string): Seal;
   /** 32 bytes that all instances of the venue derive for a use, and nobody else: for MACs. */
   secret(use: string): Buffer;
+  /** MACs by which rows are found whose engine must not learn what they are about. */
+  mac(use: string): (text: string) => string;
   /** Sends to all instances, this one too; the payload is at most 7,900 bytes. A notification may be lost: see `gap`. */
   notify(kind: string, payload: string): Promise<void>;
   /** Hears what others notified, and itself did. @returns stops it */

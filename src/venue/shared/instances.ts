@@ -1,6 +1,6 @@
 // The row of this instance in the engine, and those of its peers.
 
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { ConfigError } from "../../config/errors.js";
 import type { Instance, InstanceDigest, SharedQuery } from "../../core/ports/shared.js";
 import { codeOf } from "../../core/unknown.js";
@@ -58,7 +58,7 @@ const FREE = `SELECT free FROM generate_series(1, 65535) free
 /** This instance in the engine. Its number stays, unless the engine lost it and gave it to another. */
 export class OwnInstance {
   /** For MACs of addresses: who can write to the engine must not lead requests elsewhere. */
-  readonly #secret: Buffer;
+  readonly #mac: (text: string) => string;
   /** Tells it from others that had its number. */
   readonly #boot = randomBytes(8).toString("hex");
   readonly #facts: InstanceFacts;
@@ -67,9 +67,9 @@ export class OwnInstance {
   digest: InstanceDigest;
   number = 0;
 
-  constructor(facts: InstanceFacts, secret: Buffer) {
+  constructor(facts: InstanceFacts, mac: (text: string) => string) {
     this.#facts = facts;
-    this.#secret = secret;
+    this.#mac = mac;
     this.digest = facts.digest;
   }
 
@@ -92,7 +92,7 @@ export class OwnInstance {
   /** Writes that this instance is alive, and reads what there is to know. */
   async tick(seen: number, query: SharedQuery): Promise<TickRow> {
     const { number, advertise } = this;
-    const address = advertise === undefined ? null : `${advertise}#${this.#macOf(number, advertise)}`;
+    const address = advertise === undefined ? null : `${advertise}#${this.#mac(`${number} ${advertise}`)}`;
     const values = [number, this.#boot, Date.now(), seen, address, this.digest];
     const [row] = await query<TickRow>(TICK, values);
     if (row === undefined) throw notPrepared();
@@ -104,11 +104,7 @@ export class OwnInstance {
 
   /** Whether an instance of the venue itself has told its address. */
   #isOwnWord({ number, advertise, mac }: SeenInstance): boolean {
-    return typeof advertise === "string" && mac === this.#macOf(number, advertise);
-  }
-
-  #macOf(number: number, advertise: string): string {
-    return createHmac("sha256", this.#secret).update(`${number} ${advertise}`).digest("base64url");
+    return typeof advertise === "string" && mac === this.#mac(`${number} ${advertise}`);
   }
 
   /** Peers see at once that it is gone. */

@@ -1,6 +1,5 @@
 // Jobs whose ids were told while they ran, as sealed rows that all instances see. The row decides how such a job ended.
 
-import { createHmac } from "node:crypto";
 import type { Caller } from "../../core/call/caller.js";
 import { attempt } from "../../core/io.js";
 import type { CallerJobs, JobRecord } from "../../core/ports/job.js";
@@ -63,7 +62,8 @@ export class JobRows implements JobKeeper {
   readonly #options: JobRowsOptions;
   readonly #shared: Shared;
   readonly #seal: Seal;
-  readonly #macKey: Buffer;
+  /** Readers of the engine must not learn who sees a job in lists. */
+  readonly #macOf: (owner: string) => string;
   /** Kept jobs of this instance that run. */
   readonly #open = new Map<string, KeptJob>();
   /** The last write of a job, which the next one follows. */
@@ -77,7 +77,7 @@ export class JobRows implements JobKeeper {
     this.#options = options;
     this.#shared = shared;
     this.#seal = shared.sealed("job");
-    this.#macKey = shared.secret("owners of jobs");
+    this.#macOf = shared.mac("owners of jobs");
     const purge = () => this.#loseAll().then(() => shared.query("DELETE FROM job WHERE expires < now()"));
     quietly(purge);
     this.#stops = [
@@ -213,11 +213,6 @@ export class JobRows implements JobKeeper {
     const contents = bytes && (attempt(() => parseInput(bytes.toString())) as KeptContents | undefined);
     if (contents === undefined || state !== "lost") return contents;
     return { ...contents, record: lostRecord(contents.record, updated) };
-  }
-
-  /** Readers of the engine must not learn who sees a job in lists. */
-  #macOf(owner: string): string {
-    return createHmac("sha256", this.#macKey).update(owner).digest("base64url");
   }
 }
 

@@ -1,6 +1,5 @@
 // Opens the shared state of a configuration, whose client and code are loaded only then.
 
-import { createHmac } from "node:crypto";
 import { ConfigError } from "../../config/errors.js";
 import { listensOnLoopback, localUrl } from "../../config/loopback.js";
 import type { SharedConfig, VenueConfig } from "../../config/types.js";
@@ -15,7 +14,7 @@ import { openIdentity } from "../identity/identity.js";
 import { readSecretFile } from "../start/state/state-dir.js";
 import type { Engine } from "./connection.js";
 import { PostgresShared } from "./postgres.js";
-import { secretFor } from "./seal.js";
+import { macOf, secretFor } from "./seal.js";
 
 const MAX_URL_BYTES = 4096;
 const DIGEST_CHARS = 12;
@@ -35,19 +34,18 @@ export async function openShared(
   const { name, seed, seedFile, did } = config;
   const identity = openIdentity({ seed, seedFile, did, log: silentLog });
   const key = keyOf(identity);
-  const secret = secretFor(key.privateKey, "digests");
+  const mac = macOf(secretFor(key.privateKey, "digests"));
   return new PostgresShared({
     ...{ engine: await engineOf(shared, env), did: identity.did, key, log },
-    facts: { name, version: packageVersion(), digest: digestOf(config, secret) },
-    digestOf: (next) => digestOf(next, secret),
+    facts: { name, version: packageVersion(), digest: digestOf(config, mac) },
+    digestOf: (next) => digestOf(next, mac),
     advertised: (port) => advertised(config, port),
   });
 }
 
 /** Digests of what each instance has of its own; keyed, so that nobody else learns from them. */
-function digestOf({ auth, file }: VenueConfig, secret: Buffer): InstanceDigest {
-  const digest = (value: unknown) =>
-    createHmac("sha256", secret).update(stringifyExact(value)).digest("hex").slice(0, DIGEST_CHARS);
+function digestOf({ auth, file }: VenueConfig, mac: (text: string) => string): InstanceDigest {
+  const digest = (value: unknown) => mac(stringifyExact(value)).slice(0, DIGEST_CHARS);
   const roots = Object.entries(file.roots).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return { tokens: digest(auth.tokens), grants: digest(auth.grants), roots: digest(roots) };
 }

@@ -13,7 +13,7 @@ import { checkOwner, type InstanceFacts, isUnprepared, notPrepared, OwnInstance,
 import type { SharedFacts } from "./metrics.js";
 import { type Heard, Notifications } from "./notifications.js";
 import { revocationColumn, SharedRevocations } from "./revocations.js";
-import { createSeal, secretFor } from "./seal.js";
+import { createSeal, macOf, secretFor } from "./seal.js";
 import { reasonOf, STALE_MS, Tick } from "./tick.js";
 import { SharedTokens, type TokenRows, tokenColumns } from "./tokens.js";
 
@@ -73,7 +73,7 @@ export class PostgresShared implements Shared {
   constructor(options: PostgresOptions) {
     const { engine, facts } = options;
     this.#options = options;
-    this.#own = new OwnInstance(facts, secretFor(options.key.privateKey, "addresses"));
+    this.#own = new OwnInstance(facts, this.mac("addresses"));
     this.log = numbered(options.log, () => this.#own.number);
     const { log } = this;
     this.#pool = new Pool(Array.from({ length: POOL }, () => new Connection(engine)));
@@ -114,6 +114,10 @@ export class PostgresShared implements Shared {
 
   secret(use: string): Buffer {
     return secretFor(this.#options.key.privateKey, use);
+  }
+
+  mac(use: string): (text: string) => string {
+    return macOf(this.secret(use));
   }
 
   notify(kind: string, payload: string): Promise<void> {

@@ -1,6 +1,5 @@
 // Calls with an `operationId` of all instances: a row each, inserted before the effect, with the sealed end of the call.
 
-import { createHmac } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { operationIdInUse, outcomeUnknown } from "../../core/errors/repeat-texts.js";
@@ -44,9 +43,8 @@ interface ClaimRow {
 }
 
 export function createSharedRepeats(shared: Shared): SharedRepeats {
-  const secret = shared.secret(TABLE);
   const seal = shared.sealed(TABLE);
-  const hashOf = (text: string) => createHmac("sha256", secret).update(text).digest("hex");
+  const hashOf = shared.mac(TABLE);
   const isLive = (owner: number) =>
     owner === shared.self.number || shared.peers().some(({ number, live }) => number === owner && live);
   const owed = createOwed();

@@ -1,6 +1,6 @@
 // Seals rows of shared state by AES-256-GCM, under keys that are derived from the venue's seed.
 
-import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
 import type { Seal } from "../../core/ports/shared.js";
 
 const CIPHER = "aes-256-gcm";
@@ -15,6 +15,11 @@ export function secretFor(key: KeyObject, use: string): Buffer {
   const seed = key.export({ format: "der", type: "pkcs8" }).subarray(-SEED_BYTES);
   return Buffer.from(hkdfSync("sha256", seed, "", `venue-files shared ${use}`, KEY_BYTES));
 }
+
+export const macOf =
+  (secret: Buffer) =>
+  (text: string): string =>
+    createHmac("sha256", secret).update(text).digest("base64url");
 
 /** The seal of one table. Nonces are random: a table holds far fewer than 2^32 rows under its key. */
 export function createSeal(key: KeyObject, table: string): Seal {

@@ -1,6 +1,5 @@
 // Tickets of all instances: a sealed row each, by its id.
 
-import { createHmac } from "node:crypto";
 import type { Shared } from "../../core/ports/shared.js";
 import type { SharedTickets } from "../identity/tickets.js";
 
@@ -13,10 +12,9 @@ const PUT = `WITH expired AS (
   INSERT INTO ticket (id, sealed, expires) VALUES ($1, $2, to_timestamp($3::float8 / 1000))`;
 
 export function createSharedTickets(shared: Shared): SharedTickets {
-  const secret = shared.secret(TABLE);
   const seal = shared.sealed(TABLE);
   // The id is half of a URL that authorises: the engine knows only its hash.
-  const rowOf = (id: string) => createHmac("sha256", secret).update(id).digest("hex");
+  const rowOf = shared.mac(TABLE);
   return {
     async put(id, ticket) {
       const row = rowOf(id);

@@ -1,6 +1,5 @@
 // Approvals of all instances: a sealed row each, whose state goes forward by the rows' own compare-and-set.
 
-import { createHmac } from "node:crypto";
 import type { Shared } from "../../../core/ports/shared.js";
 import { stringifyExact } from "../../../schema/exact-json.js";
 import type { Approval } from "../../approvals/approvals.js";
@@ -69,8 +68,7 @@ export interface ApprovalRows {
 
 export function createApprovalRows(shared: Shared): ApprovalRows {
   const seal = shared.sealed(TABLE);
-  const secret = shared.secret(TABLE);
-  const hashOf = (text: string) => createHmac("sha256", secret).update(text).digest("hex");
+  const hashOf = shared.mac(TABLE);
   const sealed = (approval: Approval) => seal.seal(approval.id, Buffer.from(stringifyExact(approval)));
   const versionOf = async (text: string, values: readonly unknown[]) =>
     (await shared.query<{ v: number }>(text, values))[0]?.v;

@@ -1,7 +1,6 @@
 // WebDAV locks of all instances: a sealed row each. A lock is taken under the turn of its tree, since a deep one meets those below it.
 // One look of a request has the properties that it may need, too.
 
-import { createHmac } from "node:crypto";
 import type { Shared, SharedQuery } from "../../../core/ports/shared.js";
 import {
   type Lock,
@@ -45,6 +44,7 @@ export const locksOf = (shared: Shared) => (options: LocksOptions) => new Shared
 class SharedLocks extends Locks {
   readonly #shared: Shared;
   readonly #options: LocksOptions;
+  readonly #macOf: (text: string) => string;
   readonly #properties: PropertyRows;
   readonly #owed = new Map<string, Change>();
   #retry: NodeJS.Timeout | undefined;
@@ -53,6 +53,7 @@ class SharedLocks extends Locks {
     super(options);
     this.#options = options;
     this.#shared = shared;
+    this.#macOf = shared.mac(TABLE);
     this.#properties = new PropertyRows(shared);
   }
 
@@ -165,9 +166,5 @@ class SharedLocks extends Locks {
   #sealed(lock: Lock): Buffer {
     const text = JSON.stringify({ ...lock, owner: lock.owner.text });
     return this.#shared.sealed(TABLE).seal(lock.id, Buffer.from(text));
-  }
-
-  #macOf(text: string): string {
-    return createHmac("sha256", this.#shared.secret(TABLE)).update(text).digest("base64url");
   }
 }

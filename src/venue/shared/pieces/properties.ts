@@ -1,6 +1,5 @@
 // What WebDAV clients store beside resources, at all instances: a sealed row for each resource. Only MACs tell the engine where it lies.
 
-import { createHmac } from "node:crypto";
 import type { Seal, Shared, SharedQuery } from "../../../core/ports/shared.js";
 import {
   changedWithin,
@@ -42,7 +41,7 @@ interface Change {
 export class PropertyRows {
   readonly #shared: Shared;
   readonly #seal: Seal;
-  readonly #secret: Buffer;
+  readonly #mac: (text: string) => string;
   /** Changes that the rows have yet to get, by id. */
   readonly #owed = new Map<string, Change>();
   /** One write after another: a later one must not be overtaken. */
@@ -51,7 +50,7 @@ export class PropertyRows {
   constructor(shared: Shared) {
     this.#shared = shared;
     this.#seal = shared.sealed(TABLE);
-    this.#secret = shared.secret(TABLE);
+    this.#mac = shared.mac(TABLE);
   }
 
   /** Ids of places whose own properties are asked for, those of their members, and all below. */
@@ -136,7 +135,7 @@ export class PropertyRows {
   }
 
   #idOf(tree: string, path: string): string {
-    return createHmac("sha256", this.#secret).update(`${tree}\0${path}`).digest("base64url");
+    return this.#mac(`${tree}\0${path}`);
   }
 }
 
