@@ -106,6 +106,3 @@ export const markOf = ({ is, at }: DocumentUnit): string => `--- ${is} ${String(
 
 /** Most UTF-16 units of text in one answer. */
 export const MAX_CHARS = 1_000_000;
-
-/** Kinds that can be read, as callers are told. */
-export const SUPPORTED: readonly string[] = [...Object.keys(KINDS), "text"];

@@ -2,6 +2,8 @@
 
 import { etagOf, hashText } from "../../core/etag.js";
 import { type Io, wait } from "../../core/io.js";
+import type { FileCall } from "../../core/ports/operation.js";
+import { isArchiveName } from "../../path/grammar.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { etagFor, hashOf } from "../content/file-etag.js";
 import { humanSize } from "../content/human-size.js";
@@ -64,12 +66,17 @@ function textOf(
   return [
     `${mime}${sides}, ${size} bytes${size < 1024 ? "" : ` (${humanSize(size)})`}`,
     ...(hash === undefined ? [] : [hash]),
+    ...(offers("file:list") && mayBeLookedInto(call) ? ['Inside: file_list of the path with "!" added'] : []),
     ...(mayBeText && request.encoding === undefined ? ["As text: its encoding, such as latin1"] : []),
     `Bytes as base64: offset and length, or mode: "bytes" (${budget?.defaultBytes} bytes a call, or maxBytes)`,
     ...(hash === undefined && offers("file:hash") ? ["Hash: file_hash"] : []),
     ...(offers("file:transfer") && call.issueTicket !== undefined ? ["The whole file: file_transfer gives a URL"] : []),
   ].join("\n");
 }
+
+/** Whether the file is called like an archive, and lies in none. */
+const mayBeLookedInto = ({ path: { segments } }: FileCall): boolean =>
+  isArchiveName(`${segments.at(-1)}!`) && !segments.some(isArchiveName);
 
 /** Why an image is not shown. */
 function imageText(image: ImageLook | undefined, size: number, reading: Reading): string {

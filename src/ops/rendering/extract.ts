@@ -4,7 +4,8 @@ import type { DocumentFault, DocumentKind, DocumentText, PageRange } from "../..
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { at, invalidInput, type Place, tooLargeToRead } from "../../core/errors/texts.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
-import { HEAD_BYTES, KINDS, kindByName, kindOfHead, MAX_CHARS, SUPPORTED } from "../../documents/kinds.js";
+import { HEAD_BYTES, KINDS, kindByName, kindOfHead, MAX_CHARS } from "../../documents/kinds.js";
+import { supportedKinds } from "../../documents/peers.js";
 import type { ReadInput, ReadOutput } from "../../schema/types.js";
 import { codecOf } from "../content/encoding.js";
 import { etagFor, versionOf } from "../content/file-etag.js";
@@ -89,25 +90,20 @@ function textPart(found: DocumentText, { mostWhole, request }: Reading, maxChars
   const whole = markedText(found);
   const text = cutText(whole.text, maxChars, mostWhole);
   const truncated = text.length < whole.text.length || found.ends !== undefined;
-  const last = whole.starts.findLast(({ at }) => at < Math.max(1, text.length))?.unit;
-  const { units } = KINDS[found.kind];
-  const shown =
-    units === undefined || found.count === undefined
-      ? {}
-      : { pages: found.count, ...pagesOf(whole.starts[0]?.unit?.at, last?.at) };
-  const note = noteOf(found, request.pages !== undefined && units === undefined);
+  const [first, last] = [whole.starts[0], whole.starts.findLast(({ at }) => at < Math.max(1, text.length))].map(
+    (start) => (typeof start?.unit?.at === "number" ? start.unit.at : undefined),
+  );
+  const range = first === undefined || last === undefined ? {} : { firstPage: first, lastPage: last };
+  const note = noteOf(found, request.pages !== undefined && KINDS[found.kind].units === undefined);
   const meta = { ...found.meta, ...(note === undefined ? {} : { note }) };
-  const [from, to] = [whole.starts[0]?.unit?.at, last?.is === units ? last?.at : undefined];
-  const next = truncated && found.ends !== "spent" ? nextOf(from === to ? undefined : to, maxChars) : undefined;
+  const next = truncated && found.ends !== "spent" ? nextOf(first === last ? undefined : last, maxChars) : undefined;
   return {
-    ...{ text, chars: text.length, truncated, ...shown },
+    ...{ text, chars: text.length, truncated },
+    ...(found.count === undefined ? {} : { pages: found.count, ...range }),
     ...(Object.keys(meta).length === 0 ? {} : { meta }),
     ...(next === undefined ? {} : { hint: next }),
   };
 }
-
-const pagesOf = (first: string | number | undefined, last: string | number | undefined) =>
-  typeof first === "number" && typeof last === "number" ? { firstPage: first, lastPage: last } : {};
 
 function noteOf({ ends, meta, kind }: DocumentText, asksForPages: boolean): string | undefined {
   const notes = [
@@ -119,8 +115,8 @@ function noteOf({ ends, meta, kind }: DocumentText, asksForPages: boolean): stri
 }
 
 /** The call that gives more. @param last the page that the cut fell into, if it is not the first */
-function nextOf(last: string | number | undefined, maxChars: number): string | undefined {
-  if (typeof last === "number") return `Go on with pages: "${last}-"`;
+function nextOf(last: number | undefined, maxChars: number): string | undefined {
+  if (last !== undefined) return `Go on with pages: "${last}-"`;
   return maxChars < MAX_CHARS ? `Pass maxChars: ${Math.min(maxChars * GROWTH, MAX_CHARS)}` : undefined;
 }
 
@@ -142,19 +138,19 @@ function faultOf({ fault, peer }: DocumentFault, { place, size, kind }: Faulty):
       return adapterError("TIMEOUT", "Other documents were read all the time: try again later", at(place));
     case "spent":
       return adapterError("TOO_LARGE", "Its text takes too long or too much memory to read", { ...at(place), size });
+    case "unsupported": {
+      const supported = supportedKinds();
+      const told = `Text of such a file cannot be read. Supported: ${supported.join(", ")}`;
+      return adapterError("BAD_FORMAT", told, { ...at(place), reason: fault, supported });
+    }
     default:
-      return adapterError("BAD_FORMAT", TEXTS[fault], {
-        ...at(place),
-        reason: fault,
-        ...(fault === "unsupported" ? { supported: SUPPORTED } : {}),
-      });
+      return adapterError("BAD_FORMAT", TEXTS[fault], { ...at(place), reason: fault });
   }
 }
 
 const TEXTS = {
   encrypted: "The document is encrypted: its text needs a password, which no call takes",
   damaged: 'The document is damaged: no text can be read. Its bytes: mode "bytes"',
-  unsupported: `No text is known how to be read from such a file. Supported: ${SUPPORTED.join(", ")}`,
 };
 
 /** A file that is text in itself. */

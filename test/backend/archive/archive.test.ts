@@ -223,3 +223,26 @@ describe("in roots of all kinds", () => {
     });
   });
 });
+
+describe("a model that reads an archive itself", () => {
+  const ground = useGround();
+  const models = (...offered: string[]) => ({
+    budget: {
+      ...{ defaultBytes: 65_536, defaultLines: 2000, maxBytes: 1_048_576 },
+      offers: (name: string) => offered.includes(name),
+    },
+  });
+
+  test("is told how to look inside, where it can", async () => {
+    const inner = zipOf([{ name: "a", content: "1" }]);
+    const outer = zipOf([{ name: "in.zip", content: inner }]);
+    for (const path of ["x.zip", "X.Jar", "x.tar.gz", "plain"]) ground.put(path, outer);
+    const told = async (path: string, context = models("file:list")) =>
+      (await ground.run("read", { path }, context)).description?.includes(
+        '\nInside: file_list of the path with "!" added\n',
+      );
+    for (const path of ["x.zip", "X.Jar", "x.tar.gz"]) expect(await told(path)).toBe(true);
+    for (const path of ["plain", "x.zip!/in.zip"]) expect(await told(path)).toBe(false);
+    expect(await told("x.zip", models())).toBe(false);
+  });
+});
