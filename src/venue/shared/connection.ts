@@ -98,7 +98,8 @@ export class Connection {
     const expired = new Promise<never>((_, reject) => {
       wait = (left) => {
         clearTimeout(timer);
-        timer = setTimeout(() => reject(unavailable("timeout")), left);
+        // What came while this process stood still is read first.
+        timer = setTimeout(() => setImmediate(() => reject(unavailable("timeout"))), left);
       };
     });
     wait(ms);

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import postgres from "postgres";
 import type { VenueConfigInput } from "../../../src/config/types.js";
@@ -91,6 +92,16 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
     expect(performance.now() - begun).toBeLessThan(10_000);
     expect(JSON.stringify(error) + String(error)).not.toMatch(/127\.0\.0\.1|secret-of|venue:/);
     await expect(one.query("SELECT 1 AS n")).resolves.toEqual([{ n: 1 }]);
+  });
+
+  test("take an answer that came in time, though they stood still themselves", async () => {
+    const one = await instance();
+    const asked = one.query("SELECT pg_sleep(0.5), 2 AS n");
+    await pause(200);
+    // Timers come next.
+    await nextTurn();
+    for (const until = performance.now() + 2500; performance.now() < until; );
+    await expect(asked).resolves.toMatchObject([{ n: 2 }]);
   });
 
   test("go on when the engine comes back, and say so", async () => {
