@@ -141,6 +141,27 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
     await proxy.close();
   }, 30_000);
 
+  test("wait at their start for an engine that comes within ten seconds", async () => {
+    await ground.engine.stop();
+    const starting = instance();
+    await pause(1500);
+    await ground.engine.start();
+    await expect((await starting).query("SELECT 1 AS n")).resolves.toEqual([{ n: 1 }]);
+  }, 30_000);
+
+  test.each([
+    [0, /earlier version.*cluster init/],
+    [3, /later version/],
+  ])("find tables of format %d that they cannot use", async (format, text) => {
+    const one = await instance();
+    await one.query("UPDATE epoch SET format = $1::int", [format]);
+    const refused = instance();
+    await expect(refused.finally(() => one.query("UPDATE epoch SET format = 1"))).rejects.toMatchObject({
+      exitStatus: 78,
+      message: expect.stringMatching(text),
+    });
+  });
+
   test("of another venue are refused", async () => {
     await expect(instance({ seed: "cd".repeat(32) })).rejects.toMatchObject({
       exitStatus: 78,

@@ -200,6 +200,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
   test("goes on by static tokens without its engine, and judges nothing else by an old view", async () => {
     const { token } = await call(one, "auth:issue", { label: "x" });
     const followed = await follow(one, token, ["files:mine"]);
+    const ticket = await call(one, "file:transfer", { root: "tmp", path: "a.txt", direction: "upload" }, STATIC);
+    const upload = () => fetch(String(ticket.href).replace(/^.*?(?=\/api)/, one.url), { method: "PUT", body: "x" });
     await ground.engine.stop();
     const early = await ask(one, "/api/v1/run", local(one), { operation: "auth:issue", input: { label: "y" } });
     expect(early).toMatchObject({ status: 503, text: expect.stringMatching(/SHARED_STATE_UNAVAILABLE/) });
@@ -209,7 +211,10 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     expect(await ask(one, "/api/v1/run", token, whoami)).toMatchObject({ status: 503, retry: "1" });
     const ucans = await ask(one, "/api/v1/run", undefined, { ...whoami, ucans: ["e30.e30.e30"] });
     expect(ucans).toMatchObject({ status: 503, retry: "1" });
+    const refused = await upload();
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
     await followed.saw(/^event: end$/m);
+    expect((await ask(one, "/api/v1/run", undefined, whoami)).status).toBe(200);
     expect(await call(one, "auth:whoami", {}, STATIC)).toMatchObject({ authentication: "static-token" });
     expect(await call(one, "auth:whoami", {})).toMatchObject({ operator: true });
     expect(await ask(one, "/healthz")).toMatchObject({ status: 200, text: '{"status":"degraded"}' });
@@ -218,5 +223,6 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
       await pause(100);
     }
     expect(await call(one, "auth:whoami", {}, token)).toMatchObject({ operator: true });
+    expect((await upload()).status).toBe(201);
   }, 60_000);
 });
