@@ -1,5 +1,7 @@
-import { describe, expect, test } from "@jest/globals";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { createFileAdapter, createProfile } from "../../../src/index.js";
 import { outlineOf } from "../../../src/profiles/everruns/outline.js";
 import {
   clip,
@@ -8,8 +10,11 @@ import {
   MAX_WINDOW_BYTES,
   windowOf,
 } from "../../../src/profiles/everruns/windows.js";
+import { cleanUp, makeFolder } from "../../cli/process.js";
 import { gif, jpeg, png, webp } from "../../ops/rendering/images.js";
 import { hashOf, KINDS, useBed050, whole } from "./bed.js";
+
+afterAll(cleanUp);
 
 describe("reads of variant 0.50", () => {
   const SIDES = [3, 2] as const;
@@ -827,9 +832,6 @@ describe.each(KINDS)("on a %s root", (kind) => {
 });
 
 test("glob looks at 10,000 entries", async () => {
-  const { mkdirSync, writeFileSync } = await import("node:fs");
-  const { createFileAdapter, createProfile } = await import("../../../src/index.js");
-  const { makeFolder } = await import("../../cli/process.js");
   const path = makeFolder();
   mkdirSync(`${path}/d`);
   for (let index = 0; index < 10_050; index++) writeFileSync(`${path}/d/${String(index).padStart(5, "0")}`, "");

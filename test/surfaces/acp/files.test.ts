@@ -448,10 +448,6 @@ describe("refusals", () => {
       if (!(name in ERROR_CODES)) expect(logged).toEqual([make(), make()]);
     });
   });
-});
-
-describe("refusals of tools", () => {
-  const { ground, newFs } = useAcp(GROUND);
 
   const OUTSIDE =
     /^(?:CAPABILITY_DENIED|SYMLINK_ESCAPE|DANGLING_SYMLINK|PATH_NOT_RELATIVE|PATH_ESCAPES_ROOT|INVALID_INPUT|INVALID_PATH)$/;

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { afterEach } from "@jest/globals";
 import { AcpClientFs } from "../../../src/surfaces/acp/client-fs.js";
 import type { AcpOptions } from "../../../src/surfaces/acp/options.js";
 import { type GroundOptions, useGround } from "../../ops/ground.js";
@@ -14,4 +15,13 @@ export function useAcp(options: GroundOptions = {}) {
     newFs: (more: Partial<AcpOptions> = {}): AcpClientFs =>
       new AcpClientFs({ adapter: ground.adapter, mounts: [{ root: "r" }], ...more }),
   };
+}
+
+/** Takes what a test has connected, and ends it behind the test. */
+export function useStops(): (() => Promise<void>)[] {
+  const stops: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const stop of stops.splice(0)) await stop();
+  });
+  return stops;
 }

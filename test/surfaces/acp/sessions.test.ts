@@ -8,7 +8,7 @@ import {
   agent as agentApp,
   type Stream,
 } from "@agentclientprotocol/sdk";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { InvokeContext } from "../../../src/core/ports/adapter.js";
 import type { Sandbox, SandboxExit } from "../../../src/core/ports/sandbox.js";
 import { createFileAdapter } from "../../../src/index.js";
@@ -17,7 +17,7 @@ import type { AcpAdapter } from "../../../src/surfaces/acp/files/files.js";
 import type { AcpMount } from "../../../src/surfaces/acp/options.js";
 import type { AcpConnection } from "../../../src/surfaces/acp/protocol/connection.js";
 import { ALICE, BOB } from "../../drives/ground.js";
-import { useAcp } from "./ground.js";
+import { useAcp, useStops } from "./ground.js";
 import { localAgent } from "./local.js";
 import { connectAgent, pair, SDKS, type Sdk, type TestAgent } from "./stage.js";
 import { type Agent2Connection, connect2, WAYS } from "./versions/versions.js";
@@ -301,10 +301,7 @@ describe("sessions", () => {
 describe("sessions that are resumed", () => {
   const { ground, at, text, newFs } = useAcp({ roots: { temp: { temp: true } } });
 
-  const stops: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const stop of stops.splice(0)) await stop();
-  });
+  const stops = useStops();
   beforeEach(() => {
     for (const name of ["one", "two"]) ground.put(`${name}/file`, `of ${name}\n`);
   });

@@ -1,5 +1,5 @@
 import { mkdirSync, symlinkSync } from "node:fs";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createFileAdapter } from "../../../../src/index.js";
 import { AcpClientFs } from "../../../../src/surfaces/acp/client-fs.js";
 import type { AcpOptions, ElicitAnswer, ElicitRequest } from "../../../../src/surfaces/acp/options.js";
@@ -7,17 +7,14 @@ import { fitsForm } from "../../../../src/surfaces/acp/protocol/elicitation.js";
 import type { ApprovalRequest } from "../../../../src/surfaces/acp/review/approval.js";
 import type { AcpAuditRecord } from "../../../../src/surfaces/acp/review/audit.js";
 import { ALICE } from "../../../drives/ground.js";
-import { useAcp } from "../ground.js";
+import { useAcp, useStops } from "../ground.js";
 import { connectAgent, SDKS } from "../stage.js";
 import { type Agent2Connection, connect2, WAYS } from "./versions.js";
 
 describe("tools of version 2", () => {
   const { ground, at, text, newFs } = useAcp({ roots: { temp: { temp: true }, ro: { temp: true, readOnly: true } } });
 
-  const stops: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const stop of stops.splice(0)) await stop();
-  });
+  const stops = useStops();
   beforeEach(() => {
     for (const name of ["one", "two"]) ground.put(`${name}/file`, `of ${name}\n`);
   });
@@ -423,10 +420,7 @@ describe("tools of version 2", () => {
 
 describe("questions to the user", () => {
   const { ground, newFs } = useAcp();
-  const stops: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const stop of stops.splice(0)) await stop();
-  });
+  const stops = useStops();
 
   interface Asked {
     readonly session: string;
