@@ -520,7 +520,7 @@ describe("whole files", () => {
     };
 
     test("where files must not get longer", () => {
-      const sizes = [1, 2, 8, 12, 16, 20, 40, 64, 80, 120, 200, 400, 800];
+      const sizes = [1, 8, 12, 16, 40, 80, 200, 800];
       const each = sizes.map((size) => `(ulimit -f ${size}; node "$1" "$2/${size}")`).join("\n");
       const found = lines(each);
       for (const { code } of found) expect(code).toBe("EFBIG");

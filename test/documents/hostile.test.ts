@@ -86,7 +86,9 @@ describe("a hostile document", () => {
       ["ipynb", Buffer.from(note)],
     ] as const) {
       const found = await read(bytes, kind);
-      expect(found).toMatchObject({ ends: "enough", parts: [{ text: expect.stringMatching(/x{90000}$/) }] });
+      expect(found).toMatchObject({ ends: "enough", parts: [{ text: expect.any(String) }] });
+      // A pattern of so many would be tried from each character.
+      expect("parts" in found && found.parts[0]?.text.endsWith("x".repeat(90_000))).toBe(true);
       expect(JSON.stringify(found).length).toBeLessThan(101_000);
     }
     const sheets = (count: number, name: string) =>
@@ -95,7 +97,7 @@ describe("a hostile document", () => {
         "xl/_rels/workbook.xml.rels": '<R><Relationship Id="r" Type="x/worksheet" Target="s.xml"/></R>',
         "xl/s.xml": "<s><row><c><v>1</v></c></row></s>",
       });
-    for (const workbook of [await sheets(1, "n".repeat(500_000)), await sheets(20_000, "n".repeat(60))]) {
+    for (const workbook of [await sheets(1, "n".repeat(500_000)), await sheets(2_000, "n".repeat(60))]) {
       const found = await read(workbook, "xlsx");
       expect(found).toMatchObject({ kind: "xlsx", parts: expect.arrayContaining([expect.anything()]) });
       expect(JSON.stringify("meta" in found && found.meta).length).toBeLessThan(20_000);

@@ -142,17 +142,17 @@ export class KilledRoot {
     return this.with(async (files) => (await files.invoke("file:history", { root: "r" })) as HistoryOutput);
   }
 
-  /** Undoes all, the newest first. @returns the number of entries */
-  async undoAll(): Promise<number> {
+  /** What a new process tells; it then undoes all, the newest first. Each start has a process read the journal first. */
+  undoAll(): Promise<HistoryOutput> {
     return this.with(async (files) => {
-      const { entries } = (await files.invoke("file:history", { root: "r", limit: 500 })) as HistoryOutput;
-      const changes = new Set(entries.map(({ id, group = id }) => group));
+      const told = (await files.invoke("file:history", { root: "r", limit: 500 })) as HistoryOutput;
+      const changes = new Set(told.entries.map(({ id, group = id }) => group));
       while (changes.size > 0) {
         const last = Math.min(50, changes.size);
         await files.invoke("file:undo", { root: "r", last, via: "*" });
         for (const one of [...changes].slice(0, last)) changes.delete(one);
       }
-      return entries.length;
+      return told;
     });
   }
 

@@ -66,11 +66,10 @@ describe("a process that is killed right after the commit", () => {
   test.each(CASES)("has $name in the history, and it can be undone", async ({ call, entries }) => {
     const root = await kill(call, ["committed", 1]);
     expect(root.tree).not.toEqual(BEFORE);
-    const told = await root.history();
+    const told = await root.undoAll();
     expect(operations(told)).toEqual(entries);
     expect(told.entries.map(({ undoable, reason }) => reason ?? undoable)).toEqual(entries.map(() => true));
     expect(told.complete).toBe(true);
-    expect(await root.undoAll()).toBe(entries.length);
     expect(root.tree).toEqual(BEFORE);
   });
 
@@ -84,10 +83,9 @@ describe("a process that is killed right after the commit", () => {
   test.each([2, 3, 5])("tells each change of a group once, whichever was told when it died (%d)", async (nth) => {
     const { call, entries } = CASES.at(-1) as Case;
     const root = await kill(call, ["committed", nth]);
-    const told = await root.history();
+    const told = await root.undoAll();
     expect(operations(told)).toEqual(entries);
     expect(new Set(told.entries.map(({ group }) => group)).size).toBe(1);
-    await root.undoAll();
     expect(root.tree).toEqual(BEFORE);
   });
 
@@ -146,8 +144,7 @@ describe("a process that is killed once the entry waits to be written", () => {
   test.each(CASES.filter((_, index) => index % 4 === 2))("has $name in the history once", async ({ call, entries }) => {
     const root = await kill(call, ["added", entries.length]);
     expect(operations(await root.history())).toEqual(entries);
-    expect(operations(await root.history())).toEqual(entries);
-    await root.undoAll();
+    expect(operations(await root.undoAll())).toEqual(entries);
     expect(root.tree).toEqual(BEFORE);
   });
 });
@@ -155,11 +152,13 @@ describe("a process that is killed once the entry waits to be written", () => {
 describe("a process that is killed right before the commit", () => {
   test.each(CASES.filter((_, index) => index % 3 === 0))("has nothing of $name in the history", async ({ call }) => {
     const root = await kill(call, ["noted", 1]);
-    const { entries, complete } = await root.history();
-    expect([entries, complete]).toEqual([[], true]);
-    expect(root.tree).toEqual(BEFORE);
-    const { entries: trash } = (await root.with((files) => files.invoke("file:trash", { root: "r" }))) as TrashOutput;
-    expect(trash).toEqual([]);
+    await root.with(async (files) => {
+      const { entries, complete } = (await files.invoke("file:history", { root: "r" })) as HistoryOutput;
+      expect([entries, complete]).toEqual([[], true]);
+      expect(root.tree).toEqual(BEFORE);
+      const { entries: trash } = (await files.invoke("file:trash", { root: "r" })) as TrashOutput;
+      expect(trash).toEqual([]);
+    });
   });
 
   test.each([
@@ -170,9 +169,8 @@ describe("a process that is killed right before the commit", () => {
     ["move", { path: "t", to: "x/y/n", parents: true }],
   ])("tells of the folders that %s has made on the way", async (op, input) => {
     const root = await kill([op, input], ["noted", 2]);
-    const { entries } = await root.history();
+    const { entries } = await root.undoAll();
     expect(entries.map(({ path, kind, made }) => [path, kind, made])).toEqual([["x/y", "directory", ["x"]]]);
-    await root.undoAll();
     expect(root.tree).toEqual(BEFORE);
   });
 });

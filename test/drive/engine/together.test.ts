@@ -614,7 +614,7 @@ describe("crashes", () => {
 
   describe("a process that is killed while it changes drives", () => {
     test.each([
-      { what: "quick", after: 600 },
+      { what: "quick", after: 200 },
       { what: "durable", after: 60 },
     ] as const)(
       "has lost nothing that it acknowledged: $what, $after changes",
@@ -627,7 +627,7 @@ describe("crashes", () => {
     );
 
     test("has swapped the root and written the log as one, at whatever moment", async () => {
-      await killLogging(compiled, path, 6);
+      await killLogging(compiled, path, 3);
     }, 120_000);
   });
 

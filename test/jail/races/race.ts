@@ -33,7 +33,7 @@ export interface RaceOptions {
 
 const LONGEST_MS = 20_000;
 /** Each outcome is then the answer of many exchanges in the middle of a call. test/long goes on for its time. */
-const OFTEN = 32;
+const OFTEN = 16;
 
 /** Both have happened: a call that found the inside, and one that was refused because of the link. */
 export const sawBoth = ({ done, refused }: Tally): boolean => done > 0 && (refused["SYMLINK_ESCAPE"] ?? 0) > 0;

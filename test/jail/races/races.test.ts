@@ -33,8 +33,8 @@ import { fillOutside, makeTree, missingOutside, raceDeletions } from "./race-del
 import { ROUNDS, type Round } from "./race-rounds.js";
 import { startRacer } from "./start-racer.js";
 
-const DURATION_MS = 200;
-const DELETIONS_MS = 2000;
+const DURATION_MS = 100;
+const DELETIONS_MS = 1000;
 /** The attack works against the common way within a fraction of this. */
 const CONTROL_TREES = 500;
 

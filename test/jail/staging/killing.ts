@@ -12,16 +12,12 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const BODY_BYTES = 300_000;
 
 /** A content that shows whether it is whole: its number, and then as much of one letter. */
-const contentOf = (serial: number, bytes: number): string =>
-  `${serial}:${(LETTERS[serial % LETTERS.length] ?? "").repeat(bytes)}:${serial}`;
+const contentOf = (serial: number): string =>
+  `${serial}:${(LETTERS[serial % LETTERS.length] ?? "").repeat(BODY_BYTES)}:${serial}`;
 
 interface Killing {
   readonly rounds: number;
   readonly maxDelayMs: number;
-  /** Length of the contents. */
-  readonly bytes?: number;
-  /** Writes of each process before it may be killed. */
-  readonly least?: number;
 }
 
 /** Number of the last write that was answered, for each file. */
@@ -33,18 +29,17 @@ export async function killWhileWriting(options: Killing): Promise<void> {
   const answered: Answered = new Map();
   let serial = 0;
   try {
-    const { bytes = BODY_BYTES, least = 0 } = options;
     for (let round = 0; round < options.rounds; round++) {
       const child = await startChild({ config: { roots: { [ROOT]: { path: root, durability: "none" } } } });
       const writing = { on: true };
       const begun = serial;
-      const writers = NAMES.map((name) => keepWriting(child, name, { writing, answered, bytes, next: () => ++serial }));
-      while (serial < begun + least || [...NAMES].some((name) => (answered.get(name) ?? 0) <= begun)) await sleep(1);
+      const writers = NAMES.map((name) => keepWriting(child, name, { writing, answered, next: () => ++serial }));
+      while (NAMES.some((name) => (answered.get(name) ?? 0) <= begun)) await sleep(1);
       await sleep(Math.random() * options.maxDelayMs);
       writing.on = false;
       await child.kill();
       void Promise.allSettled(writers);
-      for (const name of NAMES) expectWhole(root, name, { answered, bytes });
+      for (const name of NAMES) expectWhole(root, name, answered);
     }
     await expectNothingLeft(root);
   } finally {
@@ -55,21 +50,21 @@ export async function killWhileWriting(options: Killing): Promise<void> {
 async function keepWriting(
   child: Child,
   name: string,
-  state: { writing: { on: boolean }; answered: Answered; bytes: number; next: () => number },
+  state: { writing: { on: boolean }; answered: Answered; next: () => number },
 ): Promise<void> {
   while (state.writing.on) {
     const serial = state.next();
-    const { code } = await child.invoke("write", { path: name, content: contentOf(serial, state.bytes) });
+    const { code } = await child.invoke("write", { path: name, content: contentOf(serial) });
     if (code === "ok") state.answered.set(name, serial);
   }
 }
 
-function expectWhole(root: string, name: string, { answered, bytes }: { answered: Answered; bytes: number }): void {
+function expectWhole(root: string, name: string, answered: Answered): void {
   const last = answered.get(name);
   if (last === undefined && !readdirSync(root).includes(name)) return;
   const content = readFileSync(join(root, name), "utf8");
   const serial = Number(content.slice(0, content.indexOf(":")));
-  expect(content === contentOf(serial, bytes)).toBe(true);
+  expect(content === contentOf(serial)).toBe(true);
   // A write that was answered is never lost; one that was not may have been done.
   expect(serial).toBeGreaterThanOrEqual(last ?? 0);
 }

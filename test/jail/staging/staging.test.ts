@@ -415,12 +415,6 @@ test("a process that is killed while it writes leaves every file whole, and noth
   expect.hasAssertions();
 });
 
-test("nor does one that takes replaced files for the next content", async () => {
-  // After so many writes the native calls are there.
-  await killWhileWriting({ rounds: 6, maxDelayMs: 150, bytes: 100_000, least: 400 });
-  expect.hasAssertions();
-});
-
 /** Deletes a directory that the system will not let go of for so many attempts. @returns how often it was asked */
 async function deleteBusy(files: Files, attempts: number): Promise<() => number> {
   const { rmdirSync } = fs;

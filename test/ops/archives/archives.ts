@@ -57,7 +57,8 @@ export async function zipOf(entries: readonly GivenEntry[]): Promise<Buffer> {
   for (const { name, content, mode, modified } of entries) {
     const options = { ...(mode === undefined ? {} : { mode }), ...(modified === undefined ? {} : { mtime: modified }) };
     if (content === undefined) zip.addEmptyDirectory(name, options);
-    else zip.addBuffer(Buffer.from(content), name, options);
+    // Empty ones are stored, as packing thousands takes seconds.
+    else zip.addBuffer(Buffer.from(content), name, { ...options, compress: content.length > 0 });
   }
   zip.end();
   return buffer(zip.outputStream);

@@ -292,8 +292,8 @@ describe("recovery", () => {
 });
 
 test.each([
-  ["none", 17],
-  ["flush", 8],
+  ["none", 8],
+  ["flush", 4],
 ] as const)(
   "a patch whose process is killed is never seen half done (durability %s)",
   async (durability, kills) => {
