@@ -331,7 +331,7 @@ describe("modes of files", () => {
   }
 });
 
-const ROUNDS = 40;
+const ROUNDS = 20;
 
 /** Paths that end walks in every way. */
 const PATHS = [
