@@ -39,8 +39,8 @@ export interface McpRequest {
   isBehind(): boolean;
   /** Whether the credential of the request would be refused now. */
   isRefused(): boolean;
-  /** Passes the request on to the other instances of the venue. Absent: there are none. */
-  readonly tellOthers?: (() => void) | undefined;
+  /** Passes cancellations on to the other instances of the venue. Absent: there are none. */
+  readonly tellOthers?: ((cancellations: readonly object[]) => void) | undefined;
 }
 
 /** Answer to a request. Status and headers are known once the message is. */
@@ -92,7 +92,8 @@ function serveRoute(route: Route, request: McpRequest, { calls, host }: Parts): 
   const { era, requests, notifications, isBatch } = route;
   const { caller, headers, memory, hangUp, note, isBehind, isRefused } = request;
   // Only revisions of before cancel by a message: since then a client hangs up.
-  if (era === "legacy" && !notifications.every((one) => cancel(calls, caller, one))) request.tellOthers?.();
+  const elsewhere = era === "legacy" ? notifications.filter((one) => !cancel(calls, caller, one)) : [];
+  if (elsewhere.length > 0) request.tellOthers?.(elsewhere.map(bareCancellation));
   const [first] = requests;
   if (first === undefined) return { status: 202 };
   if (era === "modern" && !isServed(first.method, era, host)) {
@@ -138,6 +139,12 @@ function cancel(calls: DetachedCalls, caller: Caller, { method, params }: Notifi
   const id = params?.["requestId"];
   return method !== "notifications/cancelled" || !isRequestId(id) || calls.cancel(caller, id);
 }
+
+/** What others need of it, and nothing of what came beside it. */
+const bareCancellation = ({ method, params }: Notification): object => ({
+  ...{ jsonrpc: "2.0", method },
+  params: { requestId: params?.["requestId"] },
+});
 
 function refusal(error: unknown, { body }: McpRequest, { onError, onRefusal }: McpReports): McpAnswer {
   const id = idOf(body);

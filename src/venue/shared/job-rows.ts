@@ -37,7 +37,7 @@ const IS_KEPT = "(expires IS NULL OR expires > now())";
 const READ = `SELECT state, sealed, (extract(epoch FROM updated) * 1000)::float8 AS updated FROM job
   WHERE id = $1 AND ${IS_KEPT}`;
 const LIST = `SELECT id, (count(*) OVER ())::int AS total FROM job
-  WHERE owners @> ARRAY[$1::text] AND ${IS_KEPT} AND ${IS_GONE} ORDER BY id DESC LIMIT $2::int`;
+  WHERE owners @> ARRAY[$1::text] AND ${IS_KEPT} AND ${IS_GONE} ORDER BY id DESC LIMIT $2::bigint`;
 
 const ARE_LOST = "SELECT id FROM job WHERE state = 'lost' AND id IN (SELECT jsonb_array_elements_text($1::jsonb))";
 
@@ -153,7 +153,10 @@ export class JobRows implements JobKeeper {
   #owe(id: string, work: () => Promise<unknown>, error: unknown): void {
     this.#options.log.warn({ reason: reasonOf(error) }, "a job is not kept for other instances yet");
     const [oldest] = this.#owed.keys();
-    if (oldest !== undefined && this.#owed.size >= MAX_OWED) this.#owed.delete(oldest);
+    if (oldest !== undefined && this.#owed.size >= MAX_OWED) {
+      this.#owed.delete(oldest);
+      this.#open.delete(oldest);
+    }
     this.#owed.set(id, work);
     this.#retryLater();
   }

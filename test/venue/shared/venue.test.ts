@@ -56,6 +56,45 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     expect([JSON.parse(all).items, JSON.parse(own).total]).toEqual([[JSON.parse(described), id], 2]);
   });
 
+  test("makes a call once that comes beside the cancellation of another, of which alone peers are told", async () => {
+    const passed = async () => {
+      const { text } = await ask(one, "/metrics", local(one));
+      return Number(/^venue_files_forwards_total\{outcome="passed"\} (\d+)$/m.exec(text)?.[1]);
+    };
+    // A list asks who is there.
+    for (let tries = 0; tries < 100 && (await passed()) === 0; tries++) {
+      await ask(one, "/api/v1/jobs", local(one));
+      await pause(50);
+    }
+    const before = await passed();
+    const append = { name: "file_append", arguments: { root: "mine", path: "log", content: "once\n" } };
+    const batch = [
+      { method: "notifications/cancelled", params: { requestId: "nowhere", reason: "x".repeat(50_000) } },
+      { id: 1, method: "tools/call", params: append },
+    ];
+    const response = await fetch(`${one.url}/mcp`, {
+      method: "POST",
+      headers: {
+        ...{ authorization: `Bearer ${local(one)}`, "content-type": "application/json" },
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify(batch.map((message) => ({ jsonrpc: "2.0", ...message }))),
+    });
+    expect(await response.text()).toContain('"appended":5');
+    for (let tries = 0; tries < 100 && (await passed()) === before; tries++) await pause(50);
+    expect(await passed()).toBe(before + 1);
+    await pause(300);
+    expect(await call(two, "file:read", { root: "mine", path: "log" })).toMatchObject({ content: "once\n" });
+  });
+
+  test("lists jobs from wherever in the list", async () => {
+    const { status, text } = await ask(one, "/api/v1/jobs?offset=9007199254740991", local(one));
+    expect([status, JSON.parse(text)]).toEqual([
+      200,
+      expect.objectContaining({ items: [], total: expect.any(Number) }),
+    ]);
+  });
+
   test("refuses unknown tokens, and soon asks for patience", async () => {
     const unknown = (index: number) => `vft_${String(index).padStart(43, "x")}`;
     const answers = await Promise.all(

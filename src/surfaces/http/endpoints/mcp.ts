@@ -46,7 +46,7 @@ export async function serveMcp(host: HttpHost, mcp: McpEndpoint, exchange: Excha
     // A reusable connection would delay the closing of the venue.
     reply.header("connection", "close");
   }
-  const tellOthers = peers && (() => peers.tellAll(exchange));
+  const tellOthers = peers && ((cancellations: readonly object[]) => peers.tellAll(exchange, cancellations));
   const asked = { method, headers, caller, memory, body, hangUp, note, isBehind, isRefused, tellOthers };
   return sending.answer(await mcp.serve(asked));
 }

@@ -28,6 +28,7 @@ const LIST_MS = 500;
 /** Limits of lists and of bodies that are passed on. */
 const MAX_LIST_BYTES = 4_194_304;
 const MAX_BODY_BYTES = 8192;
+const MAX_TOLD_BYTES = 65_536;
 const BAD_GATEWAY = 502;
 const NO_BODY = Buffer.alloc(0);
 /** Length of a job id, and where the number of its instance is in it. */
@@ -147,10 +148,10 @@ export class PeerRequests implements HttpPeers {
     };
   }
 
-  tellAll({ request, caller }: Exchange): void {
-    if (this.#passedOn.has(request.raw) || !Buffer.isBuffer(request.body)) return;
-    const { method, body } = request;
-    const asked = { method, path: "/mcp", body, headMs: HEAD_MS, ...sentBy({ request, caller }) };
+  tellAll({ request, caller }: Exchange, messages: readonly object[]): void {
+    const body = Buffer.from(JSON.stringify(messages));
+    if (this.#passedOn.has(request.raw) || body.length > MAX_TOLD_BYTES) return;
+    const asked = { method: "POST", path: "/mcp", body, headMs: HEAD_MS, ...sentBy({ request, caller }) };
     for (const peer of this.#options.live()) {
       this.#client
         .ask(peer, asked)

@@ -44,8 +44,8 @@ export interface HttpPeers {
   job(exchange: Exchange, id: string, serve: (parts: JobParts) => Awaitable<FastifyReply>): Promise<FastifyReply>;
   /** A page of the caller's jobs of all instances. @param own those of this one */
   jobs(exchange: Exchange, page: Page, own: (page: Page) => JobIds): Promise<JobPage>;
-  /** Tells all other instances of an MCP message, unless it was passed on itself. */
-  tellAll(exchange: Exchange): void;
+  /** Tells all other instances of MCP messages without effects of their own, unless they were passed on themselves. */
+  tellAll(exchange: Exchange, messages: readonly object[]): void;
   /** @throws HttpError 401: the body is not that which was passed on */
   checkBody(exchange: Pick<Exchange, "request">): void;
 }
