@@ -1,5 +1,6 @@
 // The archive that a call names: a file, an asset, or bytes in its input.
 
+import { buffer } from "node:stream/consumers";
 import type { OpenArchive } from "../../core/call/archive.js";
 import { assetNoContent, assetNotFound, invalidInput, type Place } from "../../core/errors/texts.js";
 import type { AssetContent } from "../../core/ports/adapter.js";
@@ -44,7 +45,7 @@ export function sourceOf(input: ArchiveInput, call: PlacesCall): ArchiveSource {
   const request = { root, abilities: ["crud/read"], changes: false } as const;
   const file = path === undefined ? fileNamed(asset, call) : call.at({ ...request, path });
   const place = file?.access.place ?? { root: "", path: bytes === undefined ? asset : "bytes" };
-  const open = async (): Promise<OpenFile> => {
+  const open = async (): Promise<ArchiveBytes> => {
     if (file !== undefined) return file.root.backend.open(file.path, file.access);
     return bytes === undefined ? openAsset(asset, place, call) : inMemory(await load({ bytes }, place, call));
   };
@@ -67,7 +68,7 @@ export function sourceOf(input: ArchiveInput, call: PlacesCall): ArchiveSource {
   };
 }
 
-async function openAsset(reference: string, place: Place, call: PlacesCall): Promise<OpenFile> {
+async function openAsset(reference: string, place: Place, call: PlacesCall): Promise<ArchiveBytes> {
   const found = await call.resolveAsset?.(reference, call.scope.signal);
   if (found === undefined) throw assetNotFound(place, reference);
   if (found.content === null) throw assetNoContent(place, reference);
@@ -78,24 +79,20 @@ async function openAsset(reference: string, place: Place, call: PlacesCall): Pro
 async function load(source: ArchiveInput, place: Place, call: PlacesCall): Promise<Buffer> {
   const { limits, resolveAsset, scope } = call;
   const content = await loadContent(source, { limits, resolveAsset, scope, place });
-  return Buffer.isBuffer(content) ? content : collect(content);
+  return Buffer.isBuffer(content) ? content : buffer(content);
 }
 
-const inMemory = (bytes: Buffer): OpenFile => ({
-  ...{ size: bytes.length, modified: Date.now() },
+type ArchiveBytes = Pick<OpenFile, "size" | "read" | "close">;
+
+const inMemory = (bytes: Buffer): ArchiveBytes => ({
+  size: bytes.length,
   read: (offset, length) => Buffer.from(bytes.subarray(offset, offset + length)),
   close() {},
 });
 
-const fileOf = ({ size, read }: NonNullable<AssetContent["stored"]>): OpenFile => ({
-  ...{ size, modified: Date.now() },
+const fileOf = ({ size, read }: NonNullable<AssetContent["stored"]>): ArchiveBytes => ({
+  size,
   read: (offset, length) =>
-    offset < size ? collect(read({ start: offset, end: Math.min(size, offset + length) })) : Buffer.alloc(0),
+    offset < size ? buffer(read({ start: offset, end: Math.min(size, offset + length) })) : Buffer.alloc(0),
   close() {},
 });
-
-async function collect(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of content) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks);
-}
