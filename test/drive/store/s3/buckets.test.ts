@@ -17,7 +17,6 @@ import { CREDENTIALS, type FakeS3, startFakeS3 } from "./fake-s3.js";
 import { type Stores, storesOn } from "./stores.js";
 
 jest.setTimeout(120_000);
-jest.setTimeout(60_000);
 
 storeSuite("object", async (now) => {
   const fake = await startFakeS3(7);
