@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { createVenue, type Venue, type VenueConfigInput } from "../../src/index.js";
 import { describeWhere } from "../needs.js";
-import { bodyOf, run } from "../surfaces/http/client.js";
+import { run } from "../surfaces/http/client.js";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
   existsSync(path),
@@ -126,5 +126,11 @@ export async function typeFirst(page: Page, text: string): Promise<void> {
 }
 
 /** Calls an operation over HTTP, as a program would. */
-export const call = (venue: Venue, operation: string, input: object, token: string = TOKENS.bob): Promise<unknown> =>
-  bodyOf(run(`${venue.url}`, operation, input, token));
+export async function call(
+  venue: Venue,
+  operation: string,
+  input: object,
+  token: string = TOKENS.bob,
+): Promise<unknown> {
+  return (await run(venue.url, operation, input, token)).json();
+}

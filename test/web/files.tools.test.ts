@@ -1,12 +1,36 @@
-// Files in a real browser: reading, writing, moving, uploading, by pointer and by keys alone.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer, type Server, request as send } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { EdKeypair } from "ucans";
 import { zipOf } from "../backend/archive/zip-bytes.js";
-import { editor, entries, entry, inBrowser, openStage, type Stage, typeFirst } from "./browser.js";
+import { needs } from "../needs.js";
+import { invoke, send as sendJson } from "../surfaces/http/client.js";
+import { call, editor, entries, entry, inBrowser, openStage, type Stage, TOKENS, typeFirst } from "./browser.js";
 
-let stage: Stage;
+/** Megabytes on a busy machine. */
+const PATIENT = { timeout: 60_000 };
 
+// Files in a real browser: reading, writing, moving, uploading, by pointer and by keys alone.
 inBrowser("files of the page", () => {
+  let stage: Stage;
+
   beforeAll(async () => {
     stage = await openStage(
       {
@@ -369,6 +393,427 @@ inBrowser("files of the page", () => {
     await page.getByRole("link", { name: /readme\.md:3/ }).click();
     await page.waitForURL(/readme\.md\?line=3$/);
     await editor(page).waitFor();
+    await page.context().close();
+  });
+});
+
+// Large uploads in a real browser: they go on after a broken connection and after a reload.
+const PART = 8_388_608;
+const SIZE = 9 * PART + 1000;
+let large: string;
+
+inBrowser("large uploads of the page", () => {
+  let stage: Stage;
+
+  /** From where each request went on. */
+  const offsets: number[] = [];
+  /** Bytes of a body that pass before its connection breaks, or nothing more comes. */
+  let fate: { readonly after: number; readonly end: "break" | "hold"; until?: () => Promise<void> } | undefined;
+  let held: () => void = () => {};
+  /** Called for each request that does not begin at the start. */
+  let goesOn: () => void = () => {};
+  let proxy: Server;
+
+  beforeAll(async () => {
+    stage = await openStage({}, { file: { roots: { small: { temp: true, quota: { bytes: PART * 3 } } } } });
+    large = join(stage.folder, "large.bin");
+    writeFileSync(large, Buffer.concat(Array.from({ length: 10 }, () => randomBytes(PART)).concat()).subarray(0, SIZE));
+  });
+  beforeAll(async () => {
+    proxy = createServer((request, response) => {
+      const { method, url = "", headers } = request;
+      const to = send(new URL(url, stage.venue.url), { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      });
+      to.on("error", () => response.destroy());
+      response.on("close", () => to.destroy());
+      if (method !== "PATCH") {
+        request.pipe(to);
+        return;
+      }
+      const offset = Number(headers["upload-offset"]);
+      offsets.push(offset);
+      if (offset > 0) goesOn();
+      const own = fate;
+      let passed = 0;
+      request.on("data", (chunk: Buffer) => {
+        const room = own === undefined ? chunk.length : Math.max(0, own.after - passed);
+        const isFlowing = to.write(chunk.subarray(0, room));
+        passed += Math.min(room, chunk.length);
+        if (own !== undefined && passed >= own.after) {
+          request.pause();
+          held();
+          if (own.end === "break") void own.until?.().then(() => request.socket.destroy());
+        } else if (!isFlowing) {
+          request.pause();
+          to.once("drain", () => request.resume());
+        }
+      });
+      request.on("end", () => to.end());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  });
+  afterAll(async () => {
+    proxy.closeAllConnections();
+    proxy.close();
+    await stage.close();
+  });
+  afterEach(() => {
+    fate = undefined;
+    goesOn = () => {};
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  /** Resolves when the next part is held. */
+  const nextHeld = (): Promise<void> =>
+    new Promise((resolve) => {
+      held = resolve;
+    });
+  const sumOf = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
+  const choose = (page: Page) => page.locator("input[type=file]").first().setInputFiles(large);
+  const tray = (page: Page) => page.getByRole("region", { name: "Uploads" });
+  const partOf = (folder: string) => readdirSync(stage.at(folder)).find((name) => name.endsWith(".part"));
+
+  /** Opens a folder through the proxy. */
+  async function openFolder(folder: string): Promise<Page> {
+    await call(stage.venue, "file:mkdir", { root: "files", path: folder });
+    return visit(`files/files/${folder}/`);
+  }
+  async function visit(path: string): Promise<Page> {
+    offsets.length = 0;
+    const page = await stage.visit();
+    await page.goto(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/workspace/${path}`);
+    await page.getByText("This folder is empty").waitFor();
+    return page;
+  }
+  /** Resolves when so many bytes of the upload into a folder are there. */
+  const arrived = async (folder: string, bytes: number) => {
+    const size = () => statSync(stage.at(`${folder}/${partOf(folder)}`), { throwIfNoEntry: false })?.size ?? 0;
+    while (size() < bytes) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  test("after a broken connection it goes on where it was, and nothing is seen under the name before all is there", async () => {
+    const page = await openFolder("broken");
+    const until = () => arrived("broken", 4 * PART);
+    fate = { after: 4 * PART + 1000, end: "break", until };
+    let isEarly = true;
+    goesOn = () => {
+      isEarly = existsSync(stage.at("broken/large.bin"));
+      fate = undefined;
+    };
+    await choose(page);
+    await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
+    expect(isEarly).toBe(false);
+    expect(offsets.at(-1)).toBe(4 * PART);
+    expect(sumOf(stage.at("broken/large.bin"))).toBe(sumOf(large));
+    expect(readdirSync(stage.at("broken"))).toEqual(["large.bin"]);
+    await page.context().close();
+  }, 120_000);
+
+  test("after a reload it goes on when the same file is chosen again; another file is refused", async () => {
+    const page = await openFolder("reloaded");
+    fate = { after: 5 * PART + 1000, end: "hold" };
+    const holding = nextHeld();
+    await choose(page);
+    await holding;
+    await arrived("reloaded", 5 * PART);
+    await page.reload();
+    fate = undefined;
+    const hint = tray(page).getByText("41.9 MB of 75.5 MB are there. Choose the file again to go on.");
+    expect(await hint.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)).toBe(true);
+    const other = join(stage.folder, "other.bin");
+    writeFileSync(other, "other");
+    const again = tray(page).getByLabel("Choose the file again: large.bin").first();
+    await again.setInputFiles(other);
+    await page.getByText("That is another file than the one of which parts are there: large.bin.").waitFor();
+    await again.setInputFiles(large);
+    await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
+    expect(offsets).toEqual([0, 5 * PART]);
+    expect(sumOf(stage.at("reloaded/large.bin"))).toBe(sumOf(large));
+    expect(partOf("reloaded")).toBeUndefined();
+    await page.context().close();
+  }, 120_000);
+
+  test("it pauses and goes on where it was; what is cancelled leaves nothing", async () => {
+    const page = await openFolder("paused");
+    fate = { after: 2 * PART + 1000, end: "hold" };
+    const holding = nextHeld();
+    await choose(page);
+    await holding;
+    await arrived("paused", 2 * PART);
+    await tray(page).getByRole("button", { name: "Pause large.bin" }).click();
+    await tray(page).getByText("paused").waitFor();
+    fate = { after: PART + 1000, end: "hold" };
+    const holdingAgain = nextHeld();
+    await tray(page).getByRole("button", { name: "Resume large.bin" }).click();
+    await holdingAgain;
+    expect(offsets).toEqual([0, 2 * PART]);
+    await arrived("paused", 3 * PART);
+    await tray(page).getByRole("button", { name: "Cancel large.bin" }).click();
+    await tray(page).getByText("cancelled").waitFor();
+    // The list may not have shown the part yet, and so say nothing of its end.
+    while (readdirSync(stage.at("paused")).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    await page.getByText("This folder is empty").waitFor();
+    fate = undefined;
+    await tray(page).getByRole("button", { name: "Retry large.bin" }).click();
+    await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
+    expect(sumOf(stage.at("paused/large.bin"))).toBe(sumOf(large));
+    await page.context().close();
+  }, 120_000);
+
+  test("what stands at the name is asked about before anything is sent, and replaced as a whole", async () => {
+    const page = await openFolder("clash");
+    writeFileSync(stage.at("clash/large.bin"), "old");
+    await choose(page);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("large.bin exists already").waitFor();
+    expect(offsets).toEqual([]);
+    await dialog.getByRole("button", { name: "Replace" }).click();
+    await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
+    expect(sumOf(stage.at("clash/large.bin"))).toBe(sumOf(large));
+    await page.context().close();
+  }, 120_000);
+
+  test("a quota stops it with what to do next", async () => {
+    const page = await visit("files/small/");
+    await choose(page);
+    await tray(page).getByText("Delete something, or ask the operator for a larger quota.").waitFor(PATIENT);
+    await page.context().close();
+  }, 120_000);
+});
+
+// What people do with the pointer in a real browser: dragging, picking folders, pictures compared, jobs cancelled, rights for a DID.
+/** A GIF of one pixel. */
+function pixel(red: number): Buffer {
+  const image = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
+  image[13] = red;
+  return image;
+}
+
+inBrowser("gestures", () => {
+  let stage: Stage;
+
+  beforeAll(async () => {
+    stage = await openStage(
+      {
+        "pixel.gif": pixel(0),
+        "one.txt": "1\n",
+        "two.txt": "2\n",
+        "three.txt": "3\n",
+        "into/here.txt": "",
+        "deep/below/here.txt": "",
+      },
+      { auth: { localToken: true }, file: { roots: { other: { temp: true } } } },
+    );
+  });
+  afterAll(() => stage.close());
+  afterEach(() => {
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  test("an entry is dragged into a folder of the list, and into one of the tree", async () => {
+    const page = await stage.visit("files/files/");
+    await entry(page, "one.txt").dragTo(entry(page, "into"));
+    await page.getByText("1 item moved.").waitFor();
+    expect(readFileSync(stage.at("into/one.txt"), "utf8")).toBe("1\n");
+    await entry(page, "two.txt").dragTo(page.getByRole("treeitem", { name: "deep" }));
+    await entry(page, "two.txt").waitFor({ state: "detached" });
+    expect(readFileSync(stage.at("deep/two.txt"), "utf8")).toBe("2\n");
+    await page.context().close();
+  });
+
+  test("a folder is picked and uploaded with what is in it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "venue-files-picked-"));
+    mkdirSync(join(folder, "album/inner"), { recursive: true });
+    writeFileSync(join(folder, "album/a.txt"), "a\n");
+    writeFileSync(join(folder, "album/inner/b.txt"), "b\n");
+    const page = await stage.visit("files/files/into/");
+    await entry(page, "here.txt").waitFor();
+    await page.locator("input[webkitdirectory]").setInputFiles(join(folder, "album"));
+    await entry(page, "album").waitFor();
+    await entry(page, "album").getByRole("link").click();
+    await entry(page, "a.txt").waitFor();
+    await entry(page, "inner").getByRole("link").click();
+    await entry(page, "b.txt").waitFor();
+    expect(readFileSync(stage.at("into/album/a.txt"), "utf8")).toBe("a\n");
+    expect(readFileSync(stage.at("into/album/inner/b.txt"), "utf8")).toBe("b\n");
+    rmSync(folder, { recursive: true });
+    await page.context().close();
+  });
+
+  test("of a picture that was replaced, both versions stand beside each other", async () => {
+    const bytes = pixel(255).toString("base64");
+    await call(stage.venue, "file:write", { root: "files", path: "pixel.gif", bytes });
+    const page = await stage.visit("changes/files/pixel.gif");
+    const figures = page.locator("figure").filter({ has: page.locator("img") });
+    await figures.nth(1).waitFor();
+    expect(await figures.locator("figcaption").allInnerTexts()).toEqual(["Before", "After"]);
+    const images = await figures.locator("img").all();
+    const sources = await Promise.all(images.map((image) => image.getAttribute("src")));
+    expect(new Set(sources).size).toBe(2);
+    await page.context().close();
+  });
+
+  /** Starts a job that ends only when something changes. @returns its URL */
+  async function startWaiting(): Promise<string> {
+    const { cursor } = (await call(stage.venue, "file:watch", { root: "files", waitMs: 0 }, TOKENS.alice)) as {
+      cursor: string;
+    };
+    const watching = { operation: "file:watch", input: { root: "files", cursor, waitMs: 30_000 } };
+    const started = await invoke(stage.venue.url, watching, TOKENS.alice);
+    const { id } = (await started.json()) as { id: string };
+    return `${stage.venue.url}/api/v1/jobs/${id}`;
+  }
+  const statusOf = async (url: string): Promise<unknown> => (await sendJson(url, { token: TOKENS.alice })).json();
+
+  test("a job that runs is cancelled", async () => {
+    const url = await startWaiting();
+    const page = await stage.visit("status");
+    const job = page.locator(".jobs li").filter({ hasText: "file:watch" });
+    await job.getByRole("button", { name: "Cancel" }).click();
+    await job.getByText("cancelled", { exact: true }).waitFor();
+    expect(await statusOf(url)).toMatchObject({ status: "CANCELLED" });
+    await page.context().close();
+  });
+
+  test("a job is shown among the activity as soon as it runs, and cancelled there", async () => {
+    const page = await stage.visit("activity");
+    await page.getByText("Live", { exact: true }).waitFor();
+    const running = page.getByRole("region", { name: "Running jobs" });
+    expect(await running.count()).toBe(0);
+    const url = await startWaiting();
+    await running.getByRole("button", { name: "Cancel file:watch" }).click();
+    await running.waitFor({ state: "detached" });
+    expect(await statusOf(url)).toMatchObject({ status: "CANCELLED" });
+    await page.context().close();
+  });
+
+  /** Opens the place "Access" with a token. */
+  async function openAccess(token: string): Promise<Page> {
+    const page = await stage.visit("", { as: "nobody" });
+    await page.evaluate(`sessionStorage.setItem("venue-files:/workspace/", ${JSON.stringify(token)})`);
+    await page.goto(`${stage.venue.url}/workspace/access`);
+    await page.getByRole("button", { name: "By path" }).waitFor();
+    return page;
+  }
+
+  test("who came by a token or its session is offered no UCAN, and is told who can give one", async () => {
+    const issue = (input: object) => call(stage.venue, "auth:issue", { label: "guest", ...input }, TOKENS.alice);
+    const { token: session } = (await issue({})) as { token: string };
+    for (const token of [TOKENS.alice, session]) {
+      const page = await openAccess(token);
+      await page.getByRole("button", { name: "Give access" }).click();
+      await page.getByRole("dialog").getByText("A UCAN for a DID needs rights of your own").waitFor();
+      expect(await page.getByRole("radio").count()).toBe(2);
+      await page.context().close();
+    }
+    const caps = [{ with: "file://files/", can: "crud/read" }];
+    const { token: narrow } = (await issue({ caps })) as { token: string };
+    const page = await openAccess(narrow);
+    await page.getByText("This access token cannot pass on what it holds").waitFor();
+    expect(await page.getByRole("button", { name: "Give access" }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  test("a DID is given a UCAN for one folder", async () => {
+    const did = (await EdKeypair.create()).did();
+    const page = await openAccess(stage.venue.localToken ?? "");
+    await page.getByRole("button", { name: "Give access" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("A DID (UCAN)").check();
+    await dialog.getByLabel("DID", { exact: true }).fill(did);
+    await dialog.getByRole("button", { name: "files" }).click();
+    await dialog.getByRole("button", { name: "into" }).click();
+    await dialog.getByRole("button", { name: "Give", exact: true }).click();
+    await page.getByText("it is not shown again").waitFor();
+    const [, payload = ""] = (await page.locator(".secret pre").first().innerText()).trim().split(".");
+    expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toMatchObject({
+      aud: did,
+      att: [{ with: "file://files/into", can: "crud/read" }],
+    });
+    await page.context().close();
+  });
+});
+
+// Uploads for which there is no room, in a real browser: over the limit of the venue, and on a disk that is really full.
+const MB = 1_000_000;
+const LIMIT = 12 * MB;
+
+/** A file system of 2 MiB. @returns whether there is one now */
+const mountSmall = (folder: string): boolean =>
+  spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]).status === 0;
+const unmount = (folder: string): unknown => spawnSync("umount", [folder]);
+
+function mayMount(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), "venue-files-mount-"));
+  const may = mountSmall(folder);
+  if (may) unmount(folder);
+  rmdirSync(folder);
+  return may;
+}
+let disk: string;
+
+inBrowser("uploads for which there is no room", () => {
+  let stage: Stage;
+
+  beforeAll(async () => {
+    disk = mkdtempSync(join(tmpdir(), "venue-files-full-"));
+    mountSmall(disk);
+    mkdirSync(join(disk, "root"));
+    const roots = { full: { path: join(disk, "root") } };
+    stage = await openStage({}, { file: { roots, limits: { maxUploadBytes: LIMIT } } });
+  });
+  afterAll(async () => {
+    await stage.close();
+    unmount(disk);
+    rmSync(disk, { recursive: true, force: true });
+  });
+  afterEach(() => {
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  /** Makes a file of zeros to choose. */
+  function makeFile(name: string, bytes: number): string {
+    const path = join(stage.folder, name);
+    writeFileSync(path, "");
+    truncateSync(path, bytes);
+    return path;
+  }
+  async function upload(root: string, path: string): Promise<Page> {
+    const page = await stage.visit(`files/${root}/`);
+    await page.getByText("This folder is empty").waitFor();
+    await page.locator("input[type=file]").first().setInputFiles(path);
+    return page;
+  }
+  const tray = (page: Page) => page.getByRole("region", { name: "Uploads" });
+  const visible = (folder: string) => readdirSync(folder).filter((name) => name !== ".venue-files");
+
+  test.each([
+    ["in one piece", 20 * MB],
+    ["in parts", 80 * MB],
+  ])("one over the limit says what the limit is and who can raise it: %s", async (name, bytes) => {
+    const page = await upload("files", makeFile(`${name}.bin`, bytes));
+    const told = `Content too large: ${bytes} bytes, limit ${LIMIT}. Ask the operator for a larger limit`;
+    await tray(page).getByText(told).waitFor(PATIENT);
+    await tray(page).getByText("0 of 1 uploaded").waitFor();
+    expect(visible(stage.at(""))).toEqual([]);
+    await tray(page)
+      .getByRole("button", { name: `Retry ${name}.bin` })
+      .waitFor();
+    await page.context().close();
+  });
+
+  const onDisk = needs(mayMount(), "nothing may be mounted here, so no disk can be full");
+  onDisk("one that fills the disk leaves nothing, and is retried once there is room", async () => {
+    writeFileSync(join(disk, "filler"), Buffer.alloc(MB));
+    const page = await upload("full", makeFile("photo.bin", 1.5 * MB));
+    await tray(page).getByText("The disk of the venue is full.").waitFor(PATIENT);
+    expect(visible(join(disk, "root"))).toEqual([]);
+    rmSync(join(disk, "filler"));
+    await tray(page).getByRole("button", { name: "Retry photo.bin" }).click();
+    await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
+    expect(statSync(join(disk, "root/photo.bin")).size).toBe(1.5 * MB);
     await page.context().close();
   });
 });

@@ -1,13 +1,11 @@
-// Activity and Status in a real browser, and files that are neither edited nor hexadecimal: long text, sound, links outside.
-
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import type { Page } from "playwright-core";
-import { send } from "../surfaces/http/client.js";
-import { call, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
+import type { BrowserContext, Page, Request } from "playwright-core";
+import { call, entries, entry, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
 
+// Activity and Status in a real browser, and files that are neither edited nor hexadecimal: long text, sound, links outside.
 const LINE = "a line of a text that is too long for the editor\n";
-let stage: Stage;
 
 /** A tenth of a second of silence: PCM, 8 bits, 8 kHz. */
 function silence(): Buffer {
@@ -29,6 +27,8 @@ function silence(): Buffer {
 }
 
 inBrowser("places of the page", () => {
+  let stage: Stage;
+
   beforeAll(async () => {
     stage = await openStage(
       {
@@ -313,6 +313,304 @@ inBrowser("places of the page", () => {
     await page.getByText(/^262.*–/).waitFor();
     expect(await page.getByRole("button", { name: "Previous page" }).isDisabled()).toBe(false);
     expect(await page.locator(".cm-content").count()).toBe(0);
+    await page.context().close();
+  });
+});
+
+// Each place by the rules of WCAG 2.2 AA as far as a program can tell: light, dark, narrow, and with motion reduced.
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+async function violationsOf(page: Page): Promise<string[]> {
+  // By the debugger's own way in: the page's policy lets no other script run.
+  await page.evaluate(AXE);
+  const options = JSON.stringify({ runOnly: TAGS, resultTypes: ["violations"], iframes: false });
+  const { violations } = (await page.evaluate(`axe.run(document, ${options})`)) as { violations: readonly Violation[] };
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  );
+}
+
+const places: readonly (readonly [name: string, path: string, ready: string])[] = [
+  ["roots", "files", "h1"],
+  ["folder", "files/files/", ".entry"],
+  ["empty folder", "files/empty/", ".empty"],
+  ["text", "files/files/code.ts", ".cm-line"],
+  ["markdown", "files/files/readme.md", "iframe.preview"],
+  ["bytes", "files/files/data.bin", ".hex"],
+  ["search", "files/files/?search=title", ".hits li"],
+  ["trash", "files/files/?trash=", "tbody tr"],
+  ["failure", "files/files/missing.txt", ".failure-place"],
+  ["changes", "changes", ".changes, .empty"],
+  ["changes of a root without a journal", "changes/empty/", ".empty"],
+  ["no place", "nowhere", ".empty"],
+  ["activity", "activity", ".record, .empty"],
+  ["access", "access", "tbody tr"],
+  ["access by path", "access?by=path", ".chooser"],
+  ["status", "status", ".numbers"],
+  ["long text", "files/files/long.txt", ".cm-line"],
+];
+
+inBrowser("accessibility", () => {
+  let stage: Stage;
+
+  beforeAll(async () => {
+    stage = await openStage(
+      {
+        "readme.md": "# Title\n\n[link](code.ts)\n",
+        "code.ts": "export const a = 1; // note\n",
+        "long.txt": "line\n".repeat(300),
+        "data.bin": Buffer.from([0, 1, 0]),
+      },
+      { audit: { file: "audit.jsonl" }, file: { roots: { empty: { temp: true } } } },
+    );
+    await call(stage.venue, "file:write", { root: "files", path: "new.txt", content: "new\n" });
+    await call(stage.venue, "file:write", { root: "files", path: "deleted.txt", content: "deleted\n" });
+    await call(stage.venue, "file:delete", { root: "files", path: "deleted.txt" });
+    await call(stage.venue, "auth:issue", { label: "bot", caps: [{ with: "file://files/", can: "crud/read" }] });
+  });
+  afterAll(() => stage.close());
+  afterEach(() => {
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  test.each([
+    ["light", { colorScheme: "light" as const }],
+    ["dark", { colorScheme: "dark" as const }],
+    ["narrow", { viewport: { width: 360, height: 720 }, reducedMotion: "reduce" as const }],
+    ["forced colours", { forcedColors: "active" as const }],
+    ["low, so that everything scrolls", { viewport: { width: 1280, height: 260 } }],
+  ])("no place breaks a rule: %s", async (_, options) => {
+    const page = await stage.visit("files", options);
+    for (const [name, path, ready] of places) {
+      await page.goto(`${stage.venue.url}/workspace/${path}`);
+      await page.locator(ready).first().waitFor();
+      expect([name, await violationsOf(page)]).toEqual([name, []]);
+      expect([name, await page.evaluate("document.documentElement.scrollWidth <= innerWidth")]).toEqual([name, true]);
+    }
+    await page.context().close();
+  });
+
+  test("nor does a dialog, a menu, a notice, or the sign-in", async () => {
+    const page = await stage.visit("files/files/");
+    await page.locator(".entry").nth(1).click();
+    await page.keyboard.press("Delete");
+    await page.getByRole("dialog").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    // The list has the focus again, so that another Escape chooses nothing.
+    expect(await page.evaluate("document.activeElement.getAttribute('role')")).toBe("grid");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menu").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole("menuitem", { name: "New folder" }).click();
+    await page.getByLabel("Name of the new folder").fill("a/b");
+    await page.keyboard.press("Enter");
+    await page.getByText("A name must not be empty").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.goto(`${stage.venue.url}/workspace/access`);
+    await page.getByRole("button", { name: "Give access" }).click();
+    await page.getByRole("dialog").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.context().close();
+    const nobody = await stage.visit("files", { as: "nobody" });
+    await nobody.getByRole("button", { name: "Sign in" }).click();
+    await nobody.getByLabel("Token").waitFor();
+    expect(await violationsOf(nobody)).toEqual([]);
+    await nobody.context().close();
+  });
+
+  test("every place is reached by keys alone, focus is seen, and nobody is caught in the editor", async () => {
+    const page = await stage.visit("files/files/code.ts");
+    await page.locator(".cm-line").first().waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
+    const seen = new Set<string>();
+    for (let step = 0; step < 30; step += 1) {
+      await page.keyboard.press("Tab");
+      seen.add(String(await page.evaluate("document.activeElement.textContent.trim().slice(0, 20)")));
+    }
+    expect([...seen]).toEqual(expect.arrayContaining(["Files", "Changes", "Access", "Status", "files", "Download"]));
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.closest('.editor') === null")).toBe(true);
+    await page.goto(`${stage.venue.url}/workspace/files/files/`);
+    await page.locator(".entry").nth(1).waitFor();
+    await entries(page).focus();
+    await page.keyboard.press("ArrowDown");
+    const active = "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))";
+    expect(await page.evaluate(`getComputedStyle(${active}).outlineStyle`)).toBe("solid");
+    await page.context().close();
+  });
+});
+
+// Many tabs of one browser: those of a session share one event stream, and nothing is missed when it changes hands.
+/** The event streams that the pages of a context hold open, by page. */
+function streamsOf(context: BrowserContext): () => Page[] {
+  const open = new Set<Request>();
+  context.on("request", (request) => {
+    if (request.url().includes("/api/v1/events?")) open.add(request);
+  });
+  context.on("requestfinished", (request) => open.delete(request));
+  context.on("requestfailed", (request) => open.delete(request));
+  return () => [...open].map((request) => request.frame().page()).filter((page) => !page.isClosed());
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (await isSo()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("It did not come to that");
+}
+
+const keep = (token: string) => ({
+  content: `if (self.origin !== "null") sessionStorage.setItem("venue-files:/workspace/", ${JSON.stringify(token)})`,
+});
+
+/** Headless pages are all visible; this is what a page sees when another tab is shown. */
+const show = (page: Page, state: "visible" | "hidden") =>
+  page.evaluate(`Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"))`);
+
+inBrowser("tabs of one session", () => {
+  let stage: Stage;
+
+  /** Another tab of the browser of a page. */
+  async function openTab(page: Page, path: string, token = TOKENS.alice): Promise<Page> {
+    const tab = await page.context().newPage();
+    tab.setDefaultTimeout(10_000);
+    await tab.addInitScript(keep(token));
+    await tab.goto(`${stage.venue.url}/workspace/${path}`);
+    return tab;
+  }
+
+  const write = (path: string) =>
+    call(stage.venue, "file:write", { root: "files", path, content: "new\n" }, TOKENS.alice);
+
+  beforeAll(async () => {
+    stage = await openStage({ "one/here.txt": "", "two/here.txt": "" }, { audit: { file: "audit.jsonl" } });
+  });
+  afterAll(() => stage.close());
+  afterEach(() => {
+    expect(stage.problems.splice(0)).toEqual([]);
+  });
+
+  test("eight of them have one stream, each is told of its own place, and none waits for a connection", async () => {
+    const first = await stage.visit("files/files/one/");
+    const streams = streamsOf(first.context());
+    await first.reload();
+    const tabs = [first];
+    for (const path of ["activity", "files/files/two/", "changes/files/", "status", "access", "files/files/one/"])
+      tabs.push(await openTab(first, path));
+    const last = await openTab(first, "files/files/two/here.txt");
+    await last.locator(".cm-content").waitFor();
+    await until(() => streams().length === 1);
+    await Promise.all([write("one/a.txt"), write("two/b.txt")]);
+    await Promise.all([entry(first, "a.txt").waitFor(), entry(tabs[2] as Page, "b.txt").waitFor()]);
+    await entry(tabs[6] as Page, "a.txt").waitFor();
+    await (tabs[1] as Page).getByText("Live", { exact: true }).waitFor();
+    await until(() => streams().length === 1);
+    await first.context().close();
+  });
+
+  test("when the tab that has the stream closes another goes on where it was", async () => {
+    const first = await stage.visit("files/files/one/");
+    const streams = streamsOf(first.context());
+    await first.reload();
+    await until(() => streams().length === 1);
+    const second = await openTab(first, "files/files/two/");
+    const third = await openTab(first, "activity");
+    await entry(second, "here.txt").waitFor();
+    await third.getByText("Live", { exact: true }).waitFor();
+    expect(streams()).toEqual([first]);
+    const asked: string[] = [];
+    second.on("request", (request) => asked.push(request.headers()["last-event-id"] ?? ""));
+    third.on("request", (request) => asked.push(request.headers()["last-event-id"] ?? ""));
+    await first.close();
+    await write("two/meanwhile.txt");
+    await entry(second, "meanwhile.txt").waitFor();
+    await third.getByRole("row").filter({ hasText: "two/meanwhile.txt" }).first().waitFor();
+    await until(() => streams().length === 1);
+    expect(asked.filter((id) => id !== "")).not.toEqual([]);
+    await second.context().close();
+  });
+
+  test("tabs of two tokens have a stream each, and no event of one reaches the other", async () => {
+    const alice = await stage.visit("activity");
+    const streams = streamsOf(alice.context());
+    await alice.reload();
+    const reader = await openTab(alice, "activity", TOKENS.reader);
+    await Promise.all([alice, reader].map((page) => page.getByText("Live", { exact: true }).waitFor()));
+    await until(() => streams().length === 2);
+    expect(new Set(streams())).toEqual(new Set([alice, reader]));
+    // Failures are shown whoever they are of; what succeeds by a page's own token is not.
+    await call(stage.venue, "file:read", { root: "files", path: "one/no.txt" }, TOKENS.alice);
+    await call(stage.venue, "file:read", { root: "files", path: "two/no.txt" }, TOKENS.reader);
+    await alice.getByRole("row").filter({ hasText: "one/no.txt" }).first().waitFor();
+    await reader.getByRole("row").filter({ hasText: "two/no.txt" }).first().waitFor();
+    expect(await reader.getByRole("row").filter({ hasText: "one/no.txt" }).count()).toBe(0);
+    await alice.context().close();
+  });
+
+  test("a hidden tab has none; shown again, it shows what happened meanwhile", async () => {
+    const page = await stage.visit("files/files/one/");
+    const streams = streamsOf(page.context());
+    await page.reload();
+    await entry(page, "here.txt").waitFor();
+    await until(() => streams().length === 1);
+    const other = await openTab(page, "files/files/two/");
+    await entry(other, "here.txt").waitFor();
+    await show(page, "hidden");
+    await until(() => streams().length === 1 && streams()[0] === other);
+    await show(other, "hidden");
+    await until(() => streams().length === 0);
+    await write("one/unseen.txt");
+    await write("two/unseen.txt");
+    await show(page, "visible");
+    await entry(page, "unseen.txt").waitFor();
+    await show(other, "visible");
+    await entry(other, "unseen.txt").waitFor();
+    expect(streams()).toEqual([page]);
+    await page.context().close();
+  });
+
+  test("signing out ends it, in all tabs", async () => {
+    const page = await stage.visit("files/files/one/");
+    const streams = streamsOf(page.context());
+    await page.reload();
+    await until(() => streams().length === 1);
+    const other = await openTab(page, "activity");
+    await other.getByText("Live", { exact: true }).waitFor();
+    await other.getByRole("button", { name: "Account" }).click();
+    await other.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await until(() => streams().length === 0);
+    await page.context().close();
+  });
+
+  test("where the browser has no Web Locks each visible tab has its own", async () => {
+    const page = await stage.visit("files/files/one/");
+    const streams = streamsOf(page.context());
+    await page.context().addInitScript({ content: "delete Navigator.prototype.locks" });
+    await page.reload();
+    const other = await openTab(page, "files/files/two/");
+    await until(() => streams().length === 2);
+    await Promise.all([entry(page, "here.txt").waitFor(), entry(other, "here.txt").waitFor()]);
+    writeFileSync(stage.at("one/outside.txt"), "");
+    await write("one/inside.txt");
+    await entry(page, "inside.txt").waitFor();
+    await show(other, "hidden");
+    await until(() => streams().length === 1);
     await page.context().close();
   });
 });
