@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import type { CommandContext } from "../../../src/cli/context.js";
 import { main } from "../../../src/cli/main.js";
 import { serve } from "../../../src/cli/serve/serve.js";
-import { outcome, run as runOverHttp, send } from "../../surfaces/http/client.js";
+import { outcome, run as runHttp } from "../../surfaces/http/client.js";
 import { runHere } from "../in-process.js";
 import { cleanUp, makeFolder } from "../process.js";
 
@@ -61,8 +61,10 @@ async function start(isTTY = false, more = "") {
     const code = await main([...args, "--config", join(folder, "venue.json5")], context);
     return { code, ...texts };
   };
-  const call = (bearer: string, operation: string, input: object) =>
-    outcome<Record<string, unknown>>(runOverHttp(url, operation, input, bearer));
+  const call = async (bearer: string, operation: string, input: object) => {
+    const { status, body } = await outcome(runHttp(url, operation, input, bearer));
+    return { status, body: body as Record<string, unknown> };
+  };
   const close = async () => {
     own.stop();
     expect(await status).toBe(0);

@@ -16,9 +16,10 @@ import {
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { packTar } from "modern-tar";
-import { bodyOf, outcome, run as runOverHttp } from "../../surfaces/http/client.js";
+import { createFileAdapter, type FileAdapter } from "../../../src/index.js";
+import { run as runHttp } from "../../surfaces/http/client.js";
 import { runHere } from "../in-process.js";
-import { cleanUp, makeFolder, type Running, run, start } from "../process.js";
+import { CLI, cleanUp, type Finished, makeFolder, type Running, run, start, startNode } from "../process.js";
 
 afterAll(cleanUp);
 
@@ -50,8 +51,8 @@ describe("a backup that is taken", () => {
   }
 
   async function invoke(url: string, token: string, operation: string, input: object) {
-    const { status, body } = await outcome<Record<string, unknown>>(runOverHttp(url, operation, input, token));
-    return { status, output: body };
+    const response = await runHttp(url, operation, input, token);
+    return { status: response.status, output: (await response.json()) as Record<string, unknown> };
   }
 
   /** Waits until so many changes of names in a folder have been seen. */
@@ -607,3 +608,182 @@ describe("a backup that is restored", () => {
     });
   });
 });
+
+// What was purged is in no file of the venue, and in no backup that is made later.
+const SECRET = "THE-KEY-THAT-SHOULD-NOT-BE";
+/** On pages with others, on pages of their own, and in the trash. */
+const SIZES = [40, 300, 1_500, 2_000, 2_100, 4_000, 9_000, 60_000, 90_000];
+
+const secret = (size: number, index: number): string =>
+  `${SECRET}-${index} `.repeat(Math.ceil(size / 20)).slice(0, size);
+
+/** Files in a folder that hold the secret. */
+function found(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readFileSync(path).includes(SECRET.slice(0, 16)))
+    .map((path) => path.slice(folder.length + 1));
+}
+
+function makeVenue() {
+  const config = {
+    seedFile: "./seed",
+    stateDir: "./state",
+    file: { roots: { r: { path: "./r", durability: "none" } } },
+  };
+  const folder = makeFolder({ "venue.json5": JSON.stringify(config) });
+  mkdirSync(join(folder, "r"));
+  const open = (): Promise<FileAdapter> =>
+    createFileAdapter({
+      stateDir: join(folder, "state"),
+      roots: { r: { path: join(folder, "r"), durability: "none" } },
+    });
+  return { folder, open };
+}
+
+/** Replaces and deletes many contents, the secret ones among others that stay. */
+async function change(files: FileAdapter, rounds: number): Promise<void> {
+  const run = (op: string, input: object) => files.invoke(`file:${op}` as never, { root: "r", ...input } as never);
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, size] of SIZES.entries()) {
+      for (const [path, content] of [
+        [`secrets/${index}`, secret(size, index + round)],
+        [`others/${index}`, "o".repeat(size)],
+      ] as const) {
+        await run("write", { path, content, parents: true });
+        await run("write", { path, content: "nothing" });
+        await run("write", { path, content });
+        await run(index % 2 === 0 ? "delete" : "write", { path, ...(index % 2 === 0 ? {} : { content: "gone" }) });
+      }
+    }
+  }
+}
+
+describe("what was purged", () => {
+  test.each([1, 6])("is in no file of the venue and in no backup (%d rounds)", async (rounds) => {
+    const { folder, open } = makeVenue();
+    const files = await open();
+    await change(files, rounds);
+    await files.invoke("file:history", { root: "r" });
+    expect(found(folder).length).toBeGreaterThan(0);
+    const { purged } = (await files.invoke("file:purge", { root: "r", path: "secrets" })) as { purged: number };
+    expect(purged).toBeGreaterThan(SIZES.length * rounds);
+    expect(found(folder)).toEqual([]);
+    // What others kept is still there.
+    const { entries } = (await files.invoke("file:history", { root: "r", path: "others", limit: 500 })) as {
+      entries: { undoable: boolean }[];
+    };
+    expect(entries.every(({ undoable }) => undoable)).toBe(true);
+    await files.invoke("file:undo", { root: "r", last: 1 });
+    expect(existsSync(join(folder, "r/others/8"))).toBe(true);
+    await files.close();
+    const made = await runHere(
+      ["backup", "create", "later.tar", "--plaintext", "--roots", "r", "--config", "venue.json5"],
+      {
+        cwd: folder,
+      },
+    );
+    expect(made).toMatchObject({ status: 0 });
+    expect(readFileSync(join(folder, "later.tar")).length).toBeGreaterThan(100_000);
+    expect(found(folder)).toEqual([]);
+  });
+
+  test("is gone where another process has the journal open", async () => {
+    const { folder, open } = makeVenue();
+    const files = await open();
+    await change(files, 1);
+    const purge = await runHere(["purge", "-y", "r:secrets", "--config", "venue.json5"], { cwd: folder });
+    expect(purge.status).toBe(0);
+    // Notes of the other process go a second after they have ended.
+    for (const end = Date.now() + 20_000; found(folder).length > 0 && Date.now() < end; ) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(found(folder)).toEqual([]);
+    await files.close();
+  });
+
+  test("was pruned before, or left by a process that was killed", async () => {
+    const { folder, open } = makeVenue();
+    const config = { path: join(folder, "r"), durability: "none", journalQuota: { entries: 20 } } as const;
+    const small = await createFileAdapter({ stateDir: join(folder, "state"), roots: { r: config } });
+    await change(small, 2);
+    await small.close();
+    writeFileSync(join(folder, "r", "f"), "left");
+    const files = await open();
+    await files.invoke("file:purge", { root: "r", all: true });
+    expect(found(folder)).toEqual([]);
+    await files.close();
+  });
+});
+
+// A backup that is killed while it is made: no file of that name is there, or a whole one.
+const KILLED_IN = new URL("killed-in.mjs", import.meta.url).href;
+const CONFIG = `{ stateDir: "./state", file: { roots: { docs: "./docs" } } }`;
+const ENV = { PASSPHRASE: "correct horse battery" };
+const folder = makeFolder({ "venue.json5": CONFIG, "docs/a.txt": "alpha" });
+const target = makeFolder();
+const file = join(target, "it.backup");
+const options = ["--passphrase", "env:PASSPHRASE", "--config", "venue.json5"];
+const create = ["backup", "create", file, "--roots", "docs", ...options];
+
+const killedIn = (call: string): Promise<Finished> =>
+  startNode(["--import", KILLED_IN, CLI, ...create], { cwd: folder, env: { ...ENV, KILLED_IN: call } }).ended;
+const again = (): Promise<Finished> => runHere(create, { cwd: folder, env: ENV });
+
+test.each(["open", "write:2", "link"])(
+  "before '%s' there is none, and the next try makes it",
+  async (call) => {
+    expect(await killedIn(call)).toMatchObject({ signal: "SIGKILL" });
+    expect(readdirSync(target).filter((name) => name !== "it.backup.part")).toEqual([]);
+    expect(await again()).toMatchObject({ status: 0, stderr: "" });
+    expect(readdirSync(target)).toEqual(["it.backup"]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    rmSync(file);
+  },
+  120_000,
+);
+
+test("once it has its name, it is whole", async () => {
+  expect(await killedIn("rm:2")).toMatchObject({ signal: "SIGKILL" });
+  const elsewhere = makeFolder({ "venue.json5": CONFIG, "docs/.keep": "" });
+  rmSync(join(elsewhere, "docs/.keep"));
+  const restored = await runHere(["backup", "restore", file, ...options], { cwd: elsewhere, env: ENV });
+  expect(restored).toMatchObject({ status: 0, stderr: "" });
+  expect(readFileSync(join(elsewhere, "docs/a.txt"), "utf8")).toBe("alpha");
+  expect(await again()).toMatchObject({ status: 78 });
+  expect(readdirSync(target)).toEqual(["it.backup"]);
+}, 120_000);
+
+test.each(["state", "empty"])(
+  "a restore whose last name cannot be given leaves what was there: %s",
+  async (stateDir) => {
+    const config = `{ stateDir: "./${stateDir}", seedFile: "./seed", file: { roots: { docs: "./docs" } } }`;
+    const place = () => {
+      const made = makeFolder({ "venue.json5": config, seed: `${"ab".repeat(32)}\n` });
+      for (const name of ["docs", "empty"]) mkdirSync(join(made, name));
+      chmodSync(join(made, "seed"), 0o600);
+      return made;
+    };
+    const from = place();
+    writeFileSync(join(from, "docs/a.txt"), "alpha");
+    expect(await runHere(["key", "new", "alice", "--config", "venue.json5"], { cwd: from })).toMatchObject({
+      status: 0,
+    });
+    const copy = ["it.backup", "--roots", "docs", ...options];
+    expect(await runHere(["backup", "create", ...copy], { cwd: from, env: ENV })).toMatchObject({ status: 0 });
+    const to = place();
+    rmSync(join(to, "seed"));
+    const command = ["backup", "restore", join(from, "it.backup"), ...options];
+    const failed = await startNode(["--import", KILLED_IN, CLI, ...command], {
+      cwd: to,
+      env: { ...ENV, FAILED_IN: "rename:1:seed.restore" },
+    }).ended;
+    expect(failed).toMatchObject({ status: 66, stderr: "Cannot restore: EIO. Nothing was changed\n" });
+    const left = readdirSync(to, { recursive: true }).map(String);
+    expect(left.filter((name) => !name.includes(".venue-files")).sort()).toEqual(["docs", "empty", "venue.json5"]);
+    expect(await runHere(command, { cwd: to, env: ENV })).toMatchObject({ status: 0, stderr: "" });
+    expect(readFileSync(join(to, stateDir, "keys/alice"))).toEqual(readFileSync(join(from, stateDir, "keys/alice")));
+  },
+  120_000,
+);

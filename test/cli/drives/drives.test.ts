@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { dir, file, map, sign, toMultiCell } from "../../../src/drive/index.js";
 import { layOutEarlier } from "../../drive/store/earlier-store.js";
 import { BUCKET, CREDENTIALS, type FakeS3, REGION, startFakeS3 } from "../../drive/store/s3/fake-s3.js";
-import { bodyOf, invoke } from "../../surfaces/http/client.js";
+import { invoke } from "../../surfaces/http/client.js";
 import { runHere } from "../in-process.js";
-import { cleanUp, type Finished, makeFolder, run, serve } from "../process.js";
+import { cleanUp, type Finished, makeFolder, serve } from "../process.js";
 
 afterAll(cleanUp);
 jest.setTimeout(120_000);
@@ -187,8 +187,8 @@ describe("drive commands", () => {
         const to = (await bodyOf<{ did: string }>(fetch(`${served.url}/api/v1/status`))).did;
         const token = (await ok(here.run("token", "identity", "--to", to, ...KEY))).trim();
         const verify = { operation: "drive:verify", input: { drive: "notes" }, wait: true };
-        const verified = await bodyOf(invoke(served.url, verify, token));
-        expect(verified).toMatchObject({ output: { files: 3, damagedCount: 0 } });
+        const response = await invoke(served.url, verify, token);
+        expect(await response.json()).toMatchObject({ output: { files: 3, damagedCount: 0 } });
       } finally {
         await served.stop();
       }
@@ -305,7 +305,7 @@ let folder = "";
 
 function here(...args: string[]): Promise<Finished> {
   const env = { AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId, AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey };
-  return run([...args, "--config", "venue.json5"], { cwd: folder, tmp: folder, env });
+  return runHere([...args, "--config", "venue.json5"], { cwd: folder, tmp: folder, env });
 }
 
 describe("venues that share a bucket by conditional puts", () => {

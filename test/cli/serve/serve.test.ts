@@ -1,13 +1,15 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { createServer, type Server } from "node:net";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { needs } from "../../needs.js";
-import { bodyOf, invoke, run as runOverHttp, sendAsIs } from "../../surfaces/http/client.js";
+import { describeWhere, needs } from "../../needs.js";
+import { invoke, run as runHttp } from "../../surfaces/http/client.js";
 import { EVERYDAY } from "../../surfaces/mcp/everyday.js";
-import { cleanUp, makeFolder, type Running, run, serve, start, tempRootsIn } from "../process.js";
+import { CLI, cleanUp, makeFolder, type Running, run, serve, start, tempRootsIn } from "../process.js";
 
 afterAll(cleanUp);
 
@@ -292,7 +294,7 @@ describe("SIGHUP", () => {
   };
   const call = async (operation: string, input: object, token?: string) => {
     const response = await invoke(served.url, { operation, input, wait: true }, token);
-    const job = await bodyOf<{ status?: string; errorCode?: string; output?: unknown }>(response);
+    const job = (await response.json()) as { status?: string; errorCode?: string; output?: unknown };
     return response.status === 201 ? (job.errorCode ?? job.output) : response.status;
   };
 
@@ -381,8 +383,8 @@ test("SIGHUP changes all of several venues, or none of them", async () => {
   const served = start(["serve", "--config", "venue.json5"], { cwd: folder });
   await served.until(/Stop with Ctrl-C/);
   const urls = [...served.stdout().matchAll(/listens on (\S+)\n/g)].map(([, url]) => url);
-  const rootsOf = async (url: string | undefined) => {
-    const job = await bodyOf<Job>(invoke(`${url}`, { operation: "file:roots" }));
+  const rootsOf = async (url = "") => {
+    const job = (await (await invoke(url, { operation: "file:roots" })).json()) as Job;
     return job.output.roots.map(({ name }) => name);
   };
   const reload = async (text: string, outcome: RegExp) => {
@@ -402,7 +404,7 @@ test("SIGHUP has the audit go on in a new file where the old one was renamed", a
   const folder = makeFolder({ "venue.json5": config });
   const served = await serve(["--config", "venue.json5"], { cwd: folder });
   const file = join(folder, "audit.jsonl");
-  const call = () => runOverHttp(served.url, "file:roots", {});
+  const call = () => runHttp(served.url, "file:roots", {});
   const calls = (path: string) => readFileSync(path, "utf8").match(/"operation":"file:roots"/g)?.length ?? 0;
   await call();
   while (calls(file) === 0) await new Promise(setImmediate);
@@ -417,3 +419,164 @@ test("SIGHUP has the audit go on in a new file where the old one was renamed", a
 interface Job {
   readonly output: { readonly roots: readonly { readonly name: string }[] };
 }
+
+// What `serve` tells systemd, through a `systemd-notify` that writes down what it is given; and the unit of deploy/.
+const DEPLOY = fileURLToPath(new URL("../../../deploy/", import.meta.url));
+const UNIT = join(DEPLOY, "venue-files.service");
+
+test("serve tells when it is ready, reloads, is alive and stops", async () => {
+  const folder = makeFolder({
+    "bin/systemd-notify": `#!/bin/sh\necho "$NOTIFY_SOCKET $*" >> "$(dirname "$0")/../told"\n`,
+    told: "",
+    "venue.json5": "{ port: 0 }",
+  });
+  chmodSync(join(folder, "bin/systemd-notify"), 0o755);
+  const env = {
+    PATH: `${join(folder, "bin")}${delimiter}${process.env["PATH"]}`,
+    NOTIFY_SOCKET: "/run/it",
+    WATCHDOG_USEC: "100000",
+  };
+  const told = () => readFileSync(join(folder, "told"), "utf8");
+  const until = async (pattern: RegExp) => {
+    // Below the bound of a test, so that what was told is shown.
+    for (let tries = 0; !pattern.test(told()); tries++) {
+      if (tries > 1800) throw new Error(`never told: ${pattern}; but:\n${told()}`);
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  };
+  const venue = start(["serve", "--config", "venue.json5"], { cwd: folder, env });
+  await until(/^\/run\/it --pid=\d+ READY=1 STATUS=Serving http:\/\/localhost:\d+$/m);
+  expect(told()).toContain(`--pid=${venue.child.pid} `);
+  await until(/ WATCHDOG=1$/m);
+  venue.child.kill("SIGHUP");
+  await until(/ RELOADING=1 MONOTONIC_USEC=\d+$/m);
+  await until(/RELOADING[\s\S]* READY=1 /);
+  await venue.stop("SIGTERM");
+  expect(told()).toMatch(/ STOPPING=1$/m);
+});
+
+function hasSystemd(): boolean {
+  try {
+    execFileSync("systemd-analyze", ["--version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The unit in a folder of its own, with what an operator puts beside it. */
+function installed(...dropIns: string[]): string {
+  const folder = makeFolder(
+    Object.fromEntries(dropIns.map((name) => [`venue-files.service.d/${name}`, readFileSync(join(DEPLOY, name))])),
+  );
+  const unit = join(folder, "venue-files.service");
+  writeFileSync(unit, readFileSync(UNIT));
+  return unit;
+}
+
+describeWhere(hasSystemd(), "there is no systemd-analyze")("the unit", () => {
+  test.each([
+    ["", []],
+    [" with commands in a sandbox", ["sandbox.conf"]],
+  ])("has nothing that systemd does not know%s", (_with, dropIns) => {
+    const verify = ["verify", "--man=no", installed(...dropIns)];
+    const { stdout, stderr } = spawnSync("systemd-analyze", verify, { encoding: "utf8" });
+    // It reads units of this machine, too.
+    expect(`${stdout}${stderr}`.split("\n").filter((line) => line.includes("venue-files"))).toEqual([]);
+  });
+
+  test("is as closed as it can be: 2.5 of 10 at most", () => {
+    const report = execFileSync("systemd-analyze", ["security", "--offline=yes", UNIT], { encoding: "utf8" });
+    const [, level] = /Overall exposure level[^:]*: ([\d.]+)/.exec(report) ?? [];
+    expect(Number(level)).toBeLessThanOrEqual(2.5);
+  });
+});
+
+/** Settings of the unit and of the files beside it, by name; lists that grow are joined. */
+const settingsOf = (...names: string[]): Readonly<Record<string, string>> => {
+  const found: Record<string, string> = {};
+  for (const [, name = "", value = ""] of names
+    .map((one) => readFileSync(join(DEPLOY, one), "utf8"))
+    .join("\n")
+    .matchAll(/^(\w+)=(.*)$/gm)) {
+    const grows = /^(?:SystemCallFilter|RestrictAddressFamilies)$/.test(name) && found[name] !== undefined;
+    found[name] = grows ? `${found[name]} ${value}` : value;
+  }
+  return found;
+};
+
+test("the unit is told when it listens, has a state of its own, and sees roots alone", () => {
+  expect(settingsOf("venue-files.service")).toMatchObject({
+    ...{ Type: "notify", DynamicUser: "yes", StateDirectory: "venue-files", ProtectSystem: "strict" },
+    ...{ ProtectHome: "tmpfs", NoNewPrivileges: "yes", PrivateTmp: "yes", PrivateDevices: "yes" },
+    ...{ RestrictAddressFamilies: "AF_INET AF_INET6 AF_UNIX", SystemCallFilter: "@system-service openat2" },
+    ...{ MemoryDenyWriteExecute: "no", LimitNOFILE: "65536", CapabilityBoundingSet: "", RestrictNamespaces: "yes" },
+    ...{ WatchdogSec: "60", ExecStart: expect.stringMatching(/ serve --config \/etc\/venue-files\/venue\.json5$/) },
+  });
+});
+
+test("what allows commands in a sandbox gives namespaces, a /proc that can be mounted, and control groups", () => {
+  expect(settingsOf("venue-files.service", "sandbox.conf")).toMatchObject({
+    ...{ RestrictNamespaces: "user mnt pid net ipc uts cgroup", SystemCallFilter: "@system-service openat2 @mount" },
+    ...{ RestrictAddressFamilies: "AF_INET AF_INET6 AF_UNIX AF_NETLINK", Delegate: "yes", ProtectControlGroups: "no" },
+    ...{ ProtectKernelTunables: "no", ProtectKernelLogs: "no", ProcSubset: "all", NoNewPrivileges: "yes" },
+  });
+});
+
+// What `serve` says where its output is kept, as by systemd or Docker: where the page is and how to sign in, and no secret.
+/** Starts `serve` with a configuration that says its port. */
+async function serveAt(config: string, env: Record<string, string> = {}): Promise<Running> {
+  const running = start(["serve", "--config", config], { env });
+  await running.until(/Stop with Ctrl-C/);
+  return running;
+}
+
+/** Runs what the first line says, as a shell does in another folder. @returns the line, and what comes of it */
+function follow({ stdout, tmp }: Running) {
+  const said = /^Open (\S+\/workspace\/) with a link from: venue-files (.+)\n/.exec(stdout());
+  const [, page = "", command = ""] = said ?? [];
+  const { status, stdout: made } = spawnSync("sh", ["-c", `exec "$0" "$1" ${command}`, process.execPath, CLI], {
+    ...{ cwd: makeFolder(), encoding: "utf8", env: { PATH: process.env["PATH"], HOME: tmp } },
+  });
+  return { page, command, status, made };
+}
+
+const secretsIn = (text: string): string[] => text.match(/#login=|vft_|Bearer [A-Za-z0-9_-]{20,}/g) ?? [];
+
+test("a venue of one's own names the command alone", async () => {
+  const venue = await serve(["--root", `docs=${makeFolder()}`]);
+  const { page, command, status, made } = follow(venue);
+  expect([page, command, status]).toEqual([`${venue.url}/workspace/`, "link", 0]);
+  expect(made).toMatch(new RegExp(`^${venue.url}/workspace/#login=\\S+\\n$`));
+  expect(secretsIn(`${venue.stdout()}${venue.stderr()}`)).toEqual([]);
+});
+
+test("a service, several venues and a folder of state: the command leads there from anywhere", async () => {
+  const one = (name: string) => ({ name, port: 0, file: { roots: { docs: makeFolder() } } });
+  const cases: [object, Record<string, string>][] = [
+    [one("files"), { STATE_DIRECTORY: `${makeFolder()}:/other` }],
+    [{ ...one("files"), stateDir: join(makeFolder(), "it's state") }, {}],
+    [{ venues: [one("docs"), one("scratch")] }, {}],
+  ];
+  for (const [config, env] of cases) {
+    const venue = await serveAt(join(makeFolder({ "c.json5": JSON.stringify(config) }), "c.json5"), env);
+    const { page, command, status, made } = follow(venue);
+    expect([status, made]).toEqual([0, expect.stringContaining(`${page}#login=`)]);
+    expect(command).toMatch(/^link --url http:\/\/localhost:\d+ --token \S/);
+    expect(secretsIn(`${venue.stdout()}${venue.stderr()}`)).toEqual([]);
+  }
+});
+
+test("behind a proxy the page is where the proxy is; without a token of the operator there is no command", async () => {
+  const proxied = { port: 0, baseUrl: "https://files.test/f", workspace: true };
+  const config = (more: object) => join(makeFolder({ "c.json5": JSON.stringify({ ...proxied, ...more }) }), "c.json5");
+  const auth = { localToken: true, public: { enabled: false } };
+  const venue = await serveAt(config({ auth }));
+  const { page, made } = follow(venue);
+  expect(page).toBe("https://files.test/f/workspace/");
+  expect(made).toMatch(/^https:\/\/files\.test\/f\/workspace\/#login=/);
+  const without = await serveAt(config({ auth: { public: { enabled: false } } }));
+  expect(without.stdout()).toMatch(/^Open https:\/\/files\.test\/f\/workspace\/\n/);
+  const pageless = await serveAt(config({ workspace: false, auth }));
+  expect(pageless.stdout()).toMatch(/^venue-files /);
+});

@@ -8,7 +8,7 @@ import { systemClock } from "../../../src/core/clock.js";
 import { mintIdentity } from "../../../src/ucan/mint/claims.js";
 import { decodeToken } from "../../../src/ucan/token/decode.js";
 import { tokenId } from "../../../src/ucan/token/id.js";
-import { bodyOf, invoke } from "../../surfaces/http/client.js";
+import { invoke } from "../../surfaces/http/client.js";
 import { did, makeGround, PEOPLE, secretsIn, short, tokenOf } from "../people.js";
 import { cleanUp, serve } from "../process.js";
 
@@ -375,8 +375,10 @@ describe("revoke", () => {
     const first = await tokenOf("alice", "bob");
     const ucans = [await tokenOf("bob", "carol", { proofs: [first] })];
     const bearer = mintIdentity({ key: PEOPLE.carol, audience: did("venue"), clock: systemClock });
-    const stat = { operation: "file:stat", input: { root: "docs", path: "reports/q3.md" }, ucans };
-    const read = () => bodyOf(invoke(served.url, stat, bearer));
+    const read = async () => {
+      const stat = { operation: "file:stat", input: { root: "docs", path: "reports/q3.md" }, ucans };
+      return (await invoke(served.url, stat, bearer)).json();
+    };
     expect(await read()).toMatchObject({ status: "COMPLETE", output: { exists: true } });
     await venueFiles(["revoke", idOf(first), "--config", "venue.json5"]);
     expect(await read()).toMatchObject({ status: "FAILED", errorData: { reasons: ["revoked"] } });
