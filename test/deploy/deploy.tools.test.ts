@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder, type Running, start } from "../cli/process.js";
 import { describeWhere } from "../needs.js";
+import { send as sendTo } from "../surfaces/http/client.js";
 
 // The image without a container engine: bubblewrap runs what the Dockerfile says, as its user, on a read-only file system,
 // without capabilities.
@@ -387,10 +388,8 @@ describe("proxies", () => {
       expect(moved.status).toBe(201);
       expect(await (await ask("/files/dav/scratch/two.txt")).text()).toBe("hello");
       // Whoever comes by the port itself, beside the proxy, is told of that entrance.
-      const near = await fetch(new URL("/dav/scratch/", direct), {
-        method: "PROPFIND",
-        headers: { depth: "1", authorization: `Bearer ${TOKEN}` },
-      });
+      const listing = { token: TOKEN, method: "PROPFIND", headers: { depth: "1" } };
+      const near = await sendTo(new URL("/dav/scratch/", direct).href, listing);
       expect(await near.text()).toContain("<D:href>/dav/scratch/two.txt</D:href>");
     });
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import { aborted } from "../../src/core/errors/texts.js";
 import type { McpEndpoint } from "../../src/surfaces/mcp/http.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../src/venue/venue.js";
-import { invoke, type Sent, send } from "../surfaces/http/client.js";
+import { basic, bearer, invoke, type Sent, send } from "../surfaces/http/client.js";
 import { DID, memoryAssets } from "../surfaces/http/fixture.js";
 import { httpRequestOf, toolCall } from "../surfaces/mcp/raw.js";
 import { type FakeOperation, fakeAdapter, gate } from "./catalogue/fake-adapter.js";
@@ -300,15 +300,14 @@ describe("access by every surface", () => {
     assets: ["/api/v1/assets", {}],
   };
 
-  async function statusOf(surface: string, authorization: string): Promise<number> {
+  async function statusOf(surface: string, credentials: Sent["headers"]): Promise<number> {
     const [path, sent] = SURFACES[surface] ?? ["", {}];
-    const response = await send(ground.venue.url + path, { ...sent, headers: { ...sent.headers, authorization } });
+    const response = await send(ground.venue.url + path, { ...sent, headers: { ...sent.headers, ...credentials } });
     if (!path.includes("/events")) await response.arrayBuffer();
     else await response.body?.cancel();
     return response.status;
   }
 
-  const basic = (token: string) => `Basic ${Buffer.from(`agent:${token}`).toString("base64")}`;
   const isDav = (surface: string) => surface.includes("WebDAV");
 
   describe.each(Object.keys(SURFACES))("an access token at %s", (surface) => {
@@ -317,7 +316,7 @@ describe("access by every surface", () => {
       await ground.open({ auth: { public: { enabled: true, caps: [ALL_DOCS] } } });
       made = await issue({ label: "agent", caps: [ALL_DOCS], lifetimeSeconds: 3600 });
     });
-    const ways = (token: string) => [`Bearer ${token}`, ...(isDav(surface) ? [basic(token)] : [])];
+    const ways = (token: string) => [bearer(token), ...(isDav(surface) ? [basic(token, "agent")] : [])];
     const statuses = async (token: string) => Promise.all(ways(token).map((way) => statusOf(surface, way)));
     const all = (status: number) => ways("").map(() => status);
 

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { BrowserContext, Page, Request } from "playwright-core";
+import { send } from "../surfaces/http/client.js";
 import { call, entries, entry, inBrowser, openStage, type Stage, TOKENS } from "./browser.js";
 
 // Activity and Status in a real browser, and files that are neither edited nor hexadecimal: long text, sound, links outside.

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import type { CommandContext } from "../../../src/cli/context.js";
 import { main } from "../../../src/cli/main.js";
 import { serve } from "../../../src/cli/serve/serve.js";
-import { outcome, run as runHttp } from "../../surfaces/http/client.js";
+import { outcome, run as runHttp, send } from "../../surfaces/http/client.js";
 import { runHere } from "../in-process.js";
 import { cleanUp, makeFolder } from "../process.js";
 
@@ -62,8 +62,7 @@ async function start(isTTY = false, more = "") {
     return { code, ...texts };
   };
   const call = async (bearer: string, operation: string, input: object) => {
-    const { status, body } = await outcome(runHttp(url, operation, input, bearer));
-    return { status, body: body as Record<string, unknown> };
+    return outcome<Record<string, unknown>>(runHttp(url, operation, input, bearer));
   };
   const close = async () => {
     own.stop();

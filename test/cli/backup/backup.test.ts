@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { packTar } from "modern-tar";
 import { createFileAdapter, type FileAdapter } from "../../../src/index.js";
-import { run as runHttp } from "../../surfaces/http/client.js";
+import { bodyOf, run as runHttp } from "../../surfaces/http/client.js";
 import { runHere } from "../in-process.js";
 import { CLI, cleanUp, type Finished, makeFolder, type Running, run, start, startNode } from "../process.js";
 
@@ -52,7 +52,7 @@ describe("a backup that is taken", () => {
 
   async function invoke(url: string, token: string, operation: string, input: object) {
     const response = await runHttp(url, operation, input, token);
-    return { status: response.status, output: (await response.json()) as Record<string, unknown> };
+    return { status: response.status, output: await bodyOf<Record<string, unknown>>(response) };
   }
 
   /** Waits until so many changes of names in a folder have been seen. */

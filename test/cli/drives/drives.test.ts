@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { dir, file, map, sign, toMultiCell } from "../../../src/drive/index.js";
 import { layOutEarlier } from "../../drive/store/earlier-store.js";
 import { BUCKET, CREDENTIALS, type FakeS3, REGION, startFakeS3 } from "../../drive/store/s3/fake-s3.js";
-import { invoke } from "../../surfaces/http/client.js";
+import { bodyOf, invoke } from "../../surfaces/http/client.js";
 import { runHere } from "../in-process.js";
 import { cleanUp, type Finished, makeFolder, serve } from "../process.js";
 
@@ -187,8 +187,9 @@ describe("drive commands", () => {
         const to = (await bodyOf<{ did: string }>(fetch(`${served.url}/api/v1/status`))).did;
         const token = (await ok(here.run("token", "identity", "--to", to, ...KEY))).trim();
         const verify = { operation: "drive:verify", input: { drive: "notes" }, wait: true };
-        const response = await invoke(served.url, verify, token);
-        expect(await response.json()).toMatchObject({ output: { files: 3, damagedCount: 0 } });
+        expect(await bodyOf(invoke(served.url, verify, token))).toMatchObject({
+          output: { files: 3, damagedCount: 0 },
+        });
       } finally {
         await served.stop();
       }

@@ -1,13 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
 import { createServer, type Server } from "node:net";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describeWhere, needs } from "../../needs.js";
-import { invoke, run as runHttp } from "../../surfaces/http/client.js";
+import { invoke, run as runHttp, sendAsIs } from "../../surfaces/http/client.js";
 import { EVERYDAY } from "../../surfaces/mcp/everyday.js";
 import { CLI, cleanUp, makeFolder, type Running, run, serve, start, tempRootsIn } from "../process.js";
 

@@ -6,6 +6,7 @@ import * as ucans from "ucans";
 import type { Capability } from "../../../../src/core/call/capability.js";
 import { loadOperationSchema } from "../../../../src/schema/load.js";
 import { decodeToken } from "../../../../src/ucan/token/decode.js";
+import { basic, send } from "../../../surfaces/http/client.js";
 import { type Answer, type CallOptions, newPerson, now, type Person, READ_DOCS, useGround } from "../fixture.js";
 
 const ground = useGround();
@@ -423,8 +424,8 @@ describe("ucan:issue", () => {
         ...{ encoding: "binary", size, mime: "application/octet-stream", url: `${ground.venue.url}/dav/tmp/${name}` },
         ...(output["etag"] === undefined ? {} : { etag: expect.any(String) }),
       });
-      const headers = { authorization: `Basic ${Buffer.from(`x:${ground.venue.localToken}`).toString("base64")}` };
-      const body = await (await fetch(String(output["url"]), { headers })).arrayBuffer();
+      const found = await send(String(output["url"]), { headers: basic(ground.venue.localToken) });
+      const body = await found.arrayBuffer();
       expect(body.byteLength).toBe(size);
     }
     for (const more of [{ mode: "bytes" }, { mode: "text" }, { lineNumbers: true, mode: "text" }])
