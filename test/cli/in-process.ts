@@ -64,8 +64,9 @@ export function startHere(args: readonly string[], options: StartOptions = {}): 
   const stopped = new Promise<void>((resolve) => {
     kill = resolve;
   });
-  // Read from the current directory of the process, which is another.
-  const isFile = (index: number) => ["--config", "--caps"].includes(args[index - 1] ?? "");
+  // Read from the current directory of the process, where that is another.
+  const isElsewhere = cwd !== process.cwd();
+  const isFile = (index: number) => isElsewhere && ["--config", "--caps"].includes(args[index - 1] ?? "");
   const status = main(
     args.map((arg, index) => (isFile(index) ? resolve(cwd, arg) : arg)),
     {
