@@ -143,7 +143,8 @@ export class JobRows implements JobKeeper {
   #write(job: KeptJob, work: () => Promise<unknown>): Promise<void> {
     const before = this.#writes.get(job) ?? Promise.resolve();
     const written = before.then(work).then(
-      () => {},
+      // What was owed came before, and would undo it.
+      () => void this.#owed.delete(job.id),
       (error: unknown) => this.#owe(job.id, work, error),
     );
     this.#writes.set(job, written);

@@ -1,0 +1,40 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test } from "@jest/globals";
+import type { JobRecord } from "../../../src/core/ports/job.js";
+import { silentLog } from "../../../src/core/ports/log.js";
+import type { Shared } from "../../../src/core/ports/shared.js";
+import { JobRows } from "../../../src/venue/shared/job-rows.js";
+
+test("a job that was forgotten before its first row could be written gets none later", async () => {
+  const done: string[] = [];
+  let isThere = true;
+  const shared = {
+    self: { number: 1 },
+    sealed: () => ({ seal: (_: string, bytes: Buffer) => bytes, open: (_: string, bytes: Buffer) => bytes }),
+    mac: () => (text: string) => text,
+    on: () => () => {},
+    query: async (text: string) => {
+      if (!isThere) throw new Error("away");
+      done.push(text.split(" ", 1)[0] ?? "");
+      return [];
+    },
+  } as unknown as Shared;
+  const rows = new JobRows({
+    shared,
+    log: silentLog,
+    ttlMs: 1000,
+    told: { job: () => {}, lostJob: () => {} },
+    onLost: () => {},
+  });
+  const record = { id: "1", status: "STARTED" } as unknown as JobRecord;
+  const job = { id: "1", isPrivate: false, owners: ["alice"], record: () => record };
+  await pause(0);
+  isThere = false;
+  await rows.begin(job);
+  isThere = true;
+  done.length = 0;
+  await rows.remove(job);
+  await pause(1200);
+  await rows.close();
+  expect(done).toEqual(["DELETE"]);
+});
