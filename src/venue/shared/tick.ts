@@ -3,8 +3,7 @@
 import type { Log } from "../../core/ports/log.js";
 import type { SharedQuery } from "../../core/ports/shared.js";
 import { codeOf, fieldsOf } from "../../core/unknown.js";
-import type { Connection } from "./connection.js";
-import { unavailable } from "./connection.js";
+import { type Connection, unavailable } from "./connection.js";
 import type { OwnInstance, SeenInstance, TickRow } from "./instances.js";
 
 const TICK_MS = 1000;
