@@ -82,7 +82,7 @@ export class PeerClient {
         const isStale = sent.reusedSocket && fieldsOf(error)["code"] === "ECONNRESET";
         reject(isStale ? Object.assign(error, { isStale }) : error);
       });
-      sent.end(body);
+      sent.end(body.length === 0 ? undefined : body);
     });
   }
 }

@@ -29,6 +29,8 @@ const LIST_MS = 500;
 const MAX_LIST_BYTES = 4_194_304;
 const MAX_BODY_BYTES = 8192;
 const MAX_TOLD_BYTES = 65_536;
+/** Up to this size an answer is read before it goes on: two streams would cost more than all the rest. */
+const MAX_RECORD_BYTES = 65_536;
 const BAD_GATEWAY = 502;
 const NO_BODY = Buffer.alloc(0);
 /** Length of a job id, and where the number of its instance is in it. */
@@ -177,8 +179,11 @@ export class PeerRequests implements HttpPeers {
     const headMs = method === "PUT" ? HEAD_MS + this.#options.cancelMs : HEAD_MS;
     const forward = { method: method ?? "GET", path, body, headMs, ...sentBy({ request, caller }) };
     let response: IncomingMessage;
+    let whole: Buffer | undefined;
     try {
       response = await this.#client.ask(peer, { ...forward, signal: hangUpOf(reply) });
+      const isRecord = method !== "HEAD" && Number(response.headers["content-length"]) <= MAX_RECORD_BYTES;
+      if (isRecord) whole = await bytesOf(response, MAX_RECORD_BYTES);
     } catch {
       this.#options.count("failed");
       // The peer may just have stopped, in order; and an end that was written stands wherever it is read.
@@ -196,7 +201,7 @@ export class PeerRequests implements HttpPeers {
       reply.header("connection", "close");
       endWithCredential(reply.raw, () => this.#options.stillHolds(caller));
     }
-    return reply.code(response.statusCode ?? BAD_GATEWAY).send(response);
+    return reply.code(response.statusCode ?? BAD_GATEWAY).send(whole ?? response);
   }
 
   /** @returns `undefined`: it did not come in time */
@@ -204,8 +209,8 @@ export class PeerRequests implements HttpPeers {
     try {
       const signal = AbortSignal.timeout(LIST_MS);
       const response = await this.#client.ask(peer, { ...asked, headMs: LIST_MS, signal });
-      const text = await textOf(response);
-      const { items, total } = fieldsOf(attempt(() => JSON.parse(text)));
+      const bytes = await bytesOf(response, MAX_LIST_BYTES);
+      const { items, total } = fieldsOf(attempt(() => JSON.parse(bytes.toString())));
       this.#options.count(Array.isArray(items) ? "passed" : "failed");
       return Array.isArray(items) ? { items, total: Number(total) } : undefined;
     } catch {
@@ -231,13 +236,17 @@ async function bodyOf({ request, memory }: Exchange): Promise<Buffer> {
   return readBody(request, { limit: MAX_BODY_BYTES, lease: memory }).catch(() => NO_BODY);
 }
 
-async function textOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response) {
-    bytes += chunk.length;
-    if (bytes > MAX_LIST_BYTES) throw new Error("The list is too long");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+/** A body as a whole. */
+function bytesOf(response: IncomingMessage, most: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > most) response.destroy(new Error("The body is too long"));
+      chunks.push(chunk);
+    });
+    response.once("end", () => resolve(Buffer.concat(chunks)));
+    response.once("error", reject);
+  });
 }

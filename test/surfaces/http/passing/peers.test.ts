@@ -176,6 +176,20 @@ test("of an instance that was not known before a job is asked for there: it has 
   expect([told.status, two.counted]).toEqual([200, ["passed"]]);
 });
 
+test("an answer that breaks off is no answer", async () => {
+  const one = await instance(1);
+  const breaking = createHttpServer((_request, response) => {
+    response.writeHead(200, { "content-type": "application/json", "content-length": "100" });
+    response.write('{"id":', () => response.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(breaking, "listening");
+  const { port } = breaking.address() as { port: number };
+  peers.push({ number: 9, advertise: `http://127.0.0.1:${port}` });
+  const answer = await ask(one, `/${"0".repeat(12)}0009${"0".repeat(16)}`);
+  expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+  breaking.close();
+});
+
 test("of an instance that is gone the kept record answers", async () => {
   const record = { id: "0x1", op: "x", name: "x", operation: "x", created: 1, updated: 2, caller: ALICE, input: {} };
   const found = { ...record, status: "FAILED", errorCode: "INSTANCE_LOST" } as const;
