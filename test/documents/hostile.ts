@@ -19,11 +19,11 @@ export const readBytes = (
 ): Promise<DocumentText | DocumentFault> =>
   session.read({ source: [bytes], size: bytes.length, kind, maxChars: 100_000, withinMs });
 
-/** A zip of parts. Empty ones are stored, as packing thousands takes seconds. */
+/** A zip of parts. Packing takes longer than reading: empty ones are stored, and others packed at the least level. */
 export async function zipOf(parts: Readonly<Record<string, string | Buffer>>): Promise<Buffer> {
   const zip = new ZipFile();
   for (const [name, content] of Object.entries(parts))
-    zip.addBuffer(Buffer.from(content), name, { compress: content.length > 0 });
+    zip.addBuffer(Buffer.from(content), name, content.length > 0 ? { compressionLevel: 1 } : { compress: false });
   zip.end();
   const chunks: Buffer[] = [];
   for await (const chunk of zip.outputStream) chunks.push(Buffer.from(chunk as Uint8Array));
