@@ -85,11 +85,12 @@ CREATE TABLE IF NOT EXISTS used (
 );
 CREATE INDEX IF NOT EXISTS used_at ON used (at);
 
--- Calls with an operationId, by a hash of caller and id; the sealed end, empty while the call runs.
+-- Calls with an operationId, by a hash of caller and id; the sealed end, empty while the call of `claim` runs.
 CREATE TABLE IF NOT EXISTS repeat (
   key text PRIMARY KEY,
   digest text NOT NULL,
   owner int NOT NULL,
+  claim text NOT NULL,
   sealed bytea,
   until timestamptz NOT NULL
 );

@@ -240,14 +240,15 @@ export class PostgresShared implements Shared {
   /** All in one statement, so that rows and epoch are of one moment. */
   async #read(since: number, query: SharedQuery, isLost: boolean): Promise<number> {
     const after = String(Math.trunc(since));
+    const isWhole = since === 0;
+    const known = isWhole ? [...this.tokens.tokens().values()] : undefined;
     const [changes] = await query<Changes>(
       `SELECT n::float8 AS n, ${revocationColumn(after)}, ${tokenColumns(after)} FROM epoch`,
     );
     if (changes === undefined) throw notPrepared();
-    const isWhole = since === 0;
     const hasLost = [
       this.revocations.read(changes.revocations, isWhole),
-      await this.tokens.read(changes, isWhole, query),
+      await this.tokens.read(changes, known, query),
     ];
     if (isLost || hasLost.includes(true)) {
       this.log.error({}, "the shared engine has lost writes: what is known to have ended is put back, links end");

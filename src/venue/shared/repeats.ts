@@ -1,5 +1,6 @@
 // Calls with an `operationId` of all instances: a row each, inserted before the effect, with the sealed end of the call.
 
+import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { operationIdInUse, outcomeUnknown } from "../../core/errors/repeat-texts.js";
@@ -16,23 +17,24 @@ const MOST_BYTES = 262_144;
 const MOST_WAITING = 10_000;
 
 /**
- * Expired rows go a few at a time with each claim. A claim takes an expired row with its key, and an open one of its own
- * instance: no call runs there, since the claim would wait for it, so an earlier claim was lost with its connection.
+ * Expired rows go a few at a time with each claim; an open one stays for a day, as its call may run that long. A claim takes an
+ * expired row with its key, and an open one of its own instance: no call runs there, since the claim would wait for it, so an
+ * earlier claim was lost with its connection. What the engine hears of that one later does nothing to this one.
  */
 const CLAIM = `WITH expired AS (
     DELETE FROM repeat WHERE key IN (SELECT key FROM repeat WHERE until < now() AND key <> $1 ORDER BY until LIMIT 20)
   ), mine AS (
-    INSERT INTO repeat AS r (key, digest, owner, until) VALUES ($1, $2, $3, now() + interval '1 hour')
+    INSERT INTO repeat AS r (key, digest, owner, claim, until) VALUES ($1, $2, $3, $4, now() + interval '1 day')
     ON CONFLICT (key) DO UPDATE
-      SET digest = excluded.digest, owner = excluded.owner, sealed = NULL, until = excluded.until
+      SET digest = excluded.digest, owner = excluded.owner, claim = excluded.claim, sealed = NULL, until = excluded.until
       WHERE r.until < now() OR (r.owner = $3 AND r.sealed IS NULL)
     RETURNING 1
   )
   SELECT EXISTS (SELECT FROM mine) AS mine, r.digest, r.owner, r.sealed FROM (SELECT) one LEFT JOIN repeat r ON r.key = $1`;
 
-const OPEN = "WHERE key = $1 AND owner = $2 AND sealed IS NULL";
+const OPEN = "WHERE key = $1 AND claim = $2 AND sealed IS NULL";
 const RELEASE = `DELETE FROM repeat ${OPEN}`;
-const SETTLE = `UPDATE repeat SET sealed = $3 ${OPEN}`;
+const SETTLE = `UPDATE repeat SET sealed = $3, until = now() + interval '1 hour' ${OPEN}`;
 
 interface ClaimRow {
   readonly mine: boolean;
@@ -48,19 +50,27 @@ export function createSharedRepeats(shared: Shared): SharedRepeats {
   const isLive = (owner: number) =>
     owner === shared.self.number || shared.peers().some(({ number, live }) => number === owner && live);
   const owed = createOwed();
+  /** Claims of calls that run, by their rows. */
+  const claims = new Map<string, string>();
   return {
     async claim({ id, key, digest, scope }) {
       const row = hashOf(key);
       const owner = shared.self.number;
       await owed.pay(row);
       for (;;) {
-        const [found] = await shared.query<ClaimRow>(CLAIM, [row, hashOf(digest), owner]).catch((error: unknown) => {
-          // The engine may hear of it all the same; nobody else could make the call then.
-          owed.owe(row, () => shared.query(RELEASE, [row, owner]));
-          throw error;
-        });
+        const word = randomBytes(12).toString("base64url");
+        const [found] = await shared
+          .query<ClaimRow>(CLAIM, [row, hashOf(digest), owner, word])
+          .catch((error: unknown) => {
+            // The engine may hear of it all the same; nobody else could make the call then.
+            owed.owe(row, () => shared.query(RELEASE, [row, word]));
+            throw error;
+          });
         if (found === undefined) throw new Error("A claim answers with one row");
-        if (found.mine) return undefined;
+        if (found.mine) {
+          claims.set(row, word);
+          return undefined;
+        }
         if (found.digest !== null && found.digest !== hashOf(digest)) throw operationIdInUse(id);
         if (found.sealed !== null) return read(seal.open(row, found.sealed)) ?? unknown(id);
         if (found.owner !== null && !isLive(found.owner)) throw outcomeUnknown(id);
@@ -70,11 +80,12 @@ export function createSharedRepeats(shared: Shared): SharedRepeats {
     async settle(key, record) {
       const row = hashOf(key);
       const text = record && written(record);
-      const owner = shared.self.number;
+      const word = claims.get(row);
+      claims.delete(row);
       const write = () =>
         text === undefined
-          ? shared.query(RELEASE, [row, owner])
-          : shared.query(SETTLE, [row, owner, seal.seal(row, Buffer.from(text))]);
+          ? shared.query(RELEASE, [row, word])
+          : shared.query(SETTLE, [row, word, seal.seal(row, Buffer.from(text))]);
       await write().catch(() => owed.owe(row, write));
     },
   };

@@ -34,6 +34,9 @@ const USES = `WITH own AS (INSERT INTO used (id, at)
     ON CONFLICT (id) DO UPDATE SET at = greatest(used.at, excluded.at))
   SELECT id, extract(epoch FROM at)::float8 * 1000 AS at FROM used WHERE at > to_timestamp($2::float8 / 1000)`;
 
+/** With its last use. A link has the id of the token that it becomes. */
+const REMOVE = `WITH unused AS (DELETE FROM used WHERE id = $2 AND $1 = 'token') DELETE FROM access WHERE kind = $1 AND id = $2`;
+
 /** Columns that read rows after an epoch. */
 export const tokenColumns = (since: string): string =>
   `(SELECT coalesce(json_agg(json_build_object('kind', kind, 'id', id, 'sealed', encode(sealed, 'base64'))), '[]')
@@ -66,6 +69,8 @@ export class SharedTokens implements TokenStore {
   #ended = new Map<string, AccessRevocation>();
   #bySecret = new Map<string, AccessEntry>();
   readonly #used = new Map<string, number>();
+  /** Removals under way; none of them rejects. */
+  #removals: Promise<unknown> = Promise.resolve();
   /** Uses of this instance that are not written yet. */
   #unwritten = new Map<string, number>();
   #usesReadAt = 0;
@@ -124,16 +129,23 @@ export class SharedTokens implements TokenStore {
   }
 
   remove(kind: Kind, id: string): void {
-    const sha256 = kind === "ucan" ? undefined : this.#rows[kind].get(id)?.sha256;
-    this.#bySecret.delete(`${kind} ${sha256}`);
+    const entry = this.#rows[kind].get(id);
+    if (entry !== undefined && "sha256" in entry) this.#bySecret.delete(`${kind} ${entry.sha256}`);
     this.#rows[kind].delete(id);
-    this.#forget("DELETE FROM access WHERE kind = $1 AND id = $2", [kind, id]);
+    if (kind === "token") this.#used.delete(id);
+    const removed = this.#forget(REMOVE, [kind, id]).catch(() => {
+      // It is there still, so what ended it has to stay.
+      if (entry !== undefined) this.#add(kind, entry);
+    });
+    this.#removals = Promise.all([this.#removals, removed]);
   }
 
   removeRevocation(id: string): void {
-    this.#ended.delete(id);
-    this.#forget("DELETE FROM ended WHERE id = $1", [id]);
-    this.remove("token", id);
+    void this.#removals.then(() => {
+      if (this.#isNeeded(id)) return;
+      this.#ended.delete(id);
+      this.#forget("DELETE FROM ended WHERE id = $1", [id]).catch(() => {});
+    });
   }
 
   async putUcan(entry: SignedUcan): Promise<void> {
@@ -145,8 +157,16 @@ export class SharedTokens implements TokenStore {
     this.remove("ucan", id);
   }
 
-  /** Takes in rows; puts back what is known to be ended here and not there. @returns whether the engine has lost some */
-  async read({ tokens, ended }: TokenRows, isWhole: boolean, query: SharedQuery): Promise<boolean> {
+  /**
+   * Takes in rows; puts back what is known to be ended here and not there. @returns whether the engine has lost some
+   * @param known tokens before all rows were read; absent: those are changes
+   */
+  async read(
+    { tokens, ended }: TokenRows,
+    known: readonly AccessEntry[] | undefined,
+    query: SharedQuery,
+  ): Promise<boolean> {
+    const isWhole = known !== undefined;
     const before = this.#ended;
     if (isWhole) {
       this.#rows = { token: new Map(), link: new Map(), ucan: new Map() };
@@ -158,7 +178,10 @@ export class SharedTokens implements TokenStore {
     const lost = isWhole ? [...before].filter(([id, mark]) => this.#isLost(id, mark)) : [];
     for (const [id, mark] of lost) this.#mark(id, mark);
     if (lost.length > 0) await query(END, [lost.map(([id, mark]) => ({ id, ...mark }))]);
-    return lost.length > 0;
+    // Others remove those alone that have ended.
+    const isGone = ({ id, via, expires }: AccessEntry) =>
+      !this.#rows.token.has(id) && expires > Date.now() && ![id, ...via].some((one) => before.has(one));
+    return lost.length > 0 || known?.some(isGone) === true;
   }
 
   /** Ends all links. */
@@ -207,12 +230,19 @@ export class SharedTokens implements TokenStore {
   #isLost(id: string, mark: AccessRevocation): boolean {
     const now = this.#ended.get(id);
     if (now !== undefined && (now.keep === mark.keep || !now.keep)) return false;
-    const isNeeded = [...this.#rows.token.values()].some((one) => one.id === id || one.via.includes(id));
-    return isNeeded || mark.at > Date.now() - DAY_MS;
+    return this.#isNeeded(id) || mark.at > Date.now() - DAY_MS;
   }
 
-  /** Rows that stay behind are swept by whoever looks next. */
-  #forget(text: string, values: readonly unknown[]): void {
-    this.#query(text, values).catch((err: unknown) => this.#log.debug({ err }, "an ended token was not removed"));
+  #isNeeded(id: string): boolean {
+    return [...this.#rows.token.values()].some((one) => one.id === id || one.via.includes(id));
+  }
+
+  async #forget(text: string, values: readonly unknown[]): Promise<void> {
+    try {
+      await this.#query(text, values);
+    } catch (err) {
+      this.#log.debug({ err }, "an ended token was not removed");
+      throw err;
+    }
   }
 }

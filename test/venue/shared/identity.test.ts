@@ -190,6 +190,41 @@ whereEngine("identity of instances", () => {
     expect(await one.tokens.use(ended.secret)).toBeUndefined();
   }, 30_000);
 
+  test("links end, too, where the engine has lost that one was used and others have changed something since", async () => {
+    const link = await made(one.tokens.link(request));
+    await run("CREATE TABLE standby AS SELECT * FROM access");
+    const { entry } = await made(one.tokens.login(link.secret));
+    await until(() => two.tokens.find(entry.id)?.isLink === false);
+    // Its number has gone to a later change.
+    await lose("DELETE FROM access; INSERT INTO access SELECT * FROM standby");
+    const three = await start();
+    await until(() => three.tokens.list().every(({ state }) => state === "revoked"));
+    expect(await three.tokens.login(link.secret)).toEqual({ fault: "wrong" });
+  }, 30_000);
+
+  test("a token that was revoked long ago stays so where only half of its rows could be removed", async () => {
+    const { entry, secret } = await made(one.tokens.issue({ ...request, lifetimeMs: 720 * HOUR }));
+    await one.tokens.use(secret);
+    await one.tokens.revoke(entry.id, false);
+    const store = sharedOf(one).tokens;
+    await store.exchangeUses(sharedOf(one).query);
+    const later = { nowMs: () => Date.now() + 200 * HOUR, monotonicMs: () => performance.now() };
+    const sweep = () => createAccessTokens(store, { venue: VENUE, clock: later }).issue(request);
+    const rows = async () =>
+      await run("SELECT id FROM access UNION ALL SELECT id FROM ended UNION ALL SELECT id FROM used");
+    const left = async () => (await rows()).filter(({ id }) => id === entry.id).length;
+    await run(
+      "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''held''; END'; CREATE TRIGGER held BEFORE DELETE ON access EXECUTE FUNCTION hold()",
+    );
+    await made(sweep());
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await (await start()).tokens.use(secret)).toBeUndefined();
+    await run("DROP TRIGGER held ON access");
+    await made(sweep());
+    await until(async () => (await left()) === 0);
+    expect(await (await start()).tokens.use(secret)).toBeUndefined();
+  });
+
   test("without the engine nothing is made or revoked, and after 5 s nothing is judged", async () => {
     const { secret } = await made(one.tokens.issue(request));
     await ground.engine.stop();

@@ -38,3 +38,31 @@ test("a job that was forgotten before its first row could be written gets none l
   await rows.close();
   expect(done).toEqual(["DELETE"]);
 });
+
+test("jobs that end in a long absence of the engine are not held in memory for ever", async () => {
+  let isThere = false;
+  let asked: readonly unknown[] = [];
+  const shared = {
+    self: { number: 1 },
+    sealed: () => ({ seal: (_: string, bytes: Buffer) => bytes, open: (_: string, bytes: Buffer) => bytes }),
+    mac: () => (text: string) => text,
+    on: () => () => {},
+    query: async (text: string, [ids]: readonly [readonly unknown[]]) => {
+      if (!isThere) throw new Error("away");
+      if (text.startsWith("SELECT id FROM job")) asked = ids;
+      return [];
+    },
+  } as unknown as Shared;
+  const told = { job: () => {}, lostJob: () => {} };
+  const rows = new JobRows({ shared, log: silentLog, ttlMs: 1000, told, onLost: () => {} });
+  const record = { id: "1", status: "STARTED" } as unknown as JobRecord;
+  const jobOf = (id: string) => ({ id, isPrivate: false, owners: ["alice"], record: () => record });
+  for (let index = 0; index < 1500; index++) {
+    await rows.begin(jobOf(`${index}`));
+    await rows.end(jobOf(`${index}`), record);
+  }
+  isThere = true;
+  await rows.end(jobOf("last"), record);
+  expect(asked.length).toBeLessThanOrEqual(1000);
+  await rows.close();
+});

@@ -5,10 +5,12 @@ import { notFound } from "../../../src/core/errors/texts.js";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import type { Backend, Written } from "../../../src/core/ports/backend.js";
 import { silentLog } from "../../../src/core/ports/log.js";
+import type { Shared, SharedQuery } from "../../../src/core/ports/shared.js";
 import { Repeats } from "../../../src/dispatch/repeated-calls.js";
 import { keyOf } from "../../../src/venue/identity/access.js";
 import { openIdentity } from "../../../src/venue/identity/identity.js";
 import { createTickets } from "../../../src/venue/identity/tickets.js";
+import { unavailable } from "../../../src/venue/shared/connection.js";
 import { createSharedRepeats } from "../../../src/venue/shared/repeats.js";
 import { createSharedTickets } from "../../../src/venue/shared/tickets.js";
 import { deferred, dispatchOn } from "../../dispatch/fake.js";
@@ -26,7 +28,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
   const open = () => ground.start(config);
 
   /** An instance whose writes end when they are told to. */
-  async function instance() {
+  async function instance(by = (shared: Shared) => shared) {
     const shared = await open();
     const writes: ReturnType<typeof deferred<Written>>[] = [];
     const write: Backend["write"] = (_path, _body, _options, { scope }) => {
@@ -37,7 +39,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
         return written;
       });
     };
-    const repeats = createSharedRepeats(shared);
+    const repeats = createSharedRepeats(by(shared));
     const { call } = dispatchOn({ backend: { write }, repeats: (clock) => new Repeats(clock, { shared: repeats }) });
     const begun = async (count: number) => {
       for (let tries = 0; tries < 200 && writes.length < count; tries++) await pause(20);
@@ -137,6 +139,52 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     two.writes[0]?.resolve(WRITTEN);
     await expect(second).resolves.toMatchObject({ written: 1 });
     expect(one.writes).toHaveLength(1);
+  });
+
+  test("a change with an operation id is made once, though the engine hears late that an attempt before it gave up", async () => {
+    const late: (() => Promise<unknown>)[] = [];
+    // Networks deliver what a connection that was given up had sent.
+    const one = await instance((shared) => ({
+      ...{ self: shared.self, peers: () => shared.peers(), sealed: (table) => shared.sealed(table) },
+      ...{
+        secret: (use) => shared.secret(use),
+        mac: (use) => shared.mac(use),
+        notify: (...told) => shared.notify(...told),
+      },
+      ...{ hear: (...heard) => shared.hear(...heard), on: (...on) => shared.on(...on) },
+      transaction: (work) => shared.transaction(work),
+      query: ((text, values) => {
+        if (!text.startsWith("DELETE FROM repeat") || late.length > 0) return shared.query(text, values);
+        late.push(() => shared.query(text, values));
+        return Promise.reject(unavailable("timeout"));
+      }) as SharedQuery,
+    }));
+    const two = await instance();
+    const failed = one.call("write", { content: "x", operationId: "g" });
+    await one.begun(1);
+    one.writes[0]?.reject(notFound({ root: "tmp", path: "b" }));
+    await expect(failed).rejects.toMatchObject({ code: "NOT_FOUND" });
+    const first = one.call("write", { content: "x", operationId: "g" });
+    await one.begun(2);
+    await late[0]?.();
+    const second = two.call("write", { content: "x", operationId: "g" });
+    await pause(600);
+    expect(two.writes).toHaveLength(0);
+    one.writes[1]?.resolve(WRITTEN);
+    expect(await second).toEqual(await first);
+  });
+
+  test("a change with an operation id that takes hours is made once", async () => {
+    const one = await instance();
+    const two = await instance();
+    const first = one.call("write", { content: "x", operationId: "h" });
+    await one.begun(1);
+    await one.shared.query("UPDATE repeat SET until = until - interval '5 hours' WHERE sealed IS NULL");
+    const second = two.call("write", { content: "x", operationId: "h" });
+    await pause(600);
+    expect(two.writes).toHaveLength(0);
+    one.writes[0]?.resolve(WRITTEN);
+    expect(await second).toEqual(await first);
   });
 
   test("a ticket of one is taken by the other, for what it was made alone, and judged there", async () => {
