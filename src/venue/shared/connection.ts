@@ -30,7 +30,7 @@ interface Requests {
 const MOST_DURATIONS = 1000;
 
 interface ConnectionOptions {
-  /** Hears notifications; after {@link Connection.drop} none of the old client. */
+  /** Hears notifications; none of a client that was dropped. */
   readonly onNotify?: ((channel: string, payload: string) => void) | undefined;
   /** The engine, the network or this class ended it. */
   readonly onDrop?: (() => void) | undefined;
@@ -48,16 +48,11 @@ interface Client {
 /** Classes of errors that say nothing of the statement: connection, login, database, deadlock, resources, operator, system; read-only. */
 const ENGINE_FAULT = /^(?:08|28|3D|40|53|57|58|25006)/;
 
+const UNAVAILABLE = "What the instances of this venue share cannot be reached. Try again in 1 s";
+
 /** The engine is not reached, or takes no writes. Never tells its address, nor whatever a driver says. */
 export const unavailable = (reason: string): FileAdapterError =>
-  adapterError(
-    "SHARED_STATE_UNAVAILABLE",
-    "What the instances of this venue share cannot be reached. Try again in 1 s",
-    {
-      retryable: true,
-      reason,
-    },
-  );
+  adapterError("SHARED_STATE_UNAVAILABLE", UNAVAILABLE, { retryable: true, reason });
 
 /** The error of a statement: of the engine, or what it says of the statement. */
 export function errorOf(error: unknown): unknown {
@@ -127,14 +122,9 @@ export class Connection {
     }
   }
 
-  /** The next request connects again. */
-  drop(): void {
-    if (this.#client !== undefined) this.#drop(this.#client);
-  }
-
   close(): void {
     this.#isClosed = true;
-    this.drop();
+    if (this.#client !== undefined) this.#drop(this.#client);
   }
 
   #drop(client: Client): void {

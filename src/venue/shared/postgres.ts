@@ -212,18 +212,10 @@ export class PostgresShared implements Shared {
         const reason = reasonOf(error);
         if (!isUnavailable(error) && reason === "unknown") throw error;
         if (!isUnavailable(error)) throw new ConfigError([`'shared.postgres' cannot be used (${reason})`], 78);
-        if (/^(?:28|3D)/.test(reason)) {
-          throw new ConfigError(
-            [`'shared.postgres.url' is refused by the engine (${reason}). Correct user, password and database`],
-            78,
-          );
-        }
-        if (performance.now() > until) {
-          throw new ConfigError(
-            [`'shared.postgres.url' leads to no engine (${reason}). Start it, or correct the URL`],
-            69,
-          );
-        }
+        const cannot = (text: string, status: 69 | 78) => new ConfigError([`'shared.postgres.url' ${text}`], status);
+        if (/^(?:28|3D)/.test(reason))
+          throw cannot(`is refused by the engine (${reason}). Correct user, password and database`, 78);
+        if (performance.now() > until) throw cannot(`leads to no engine (${reason}). Start it, or correct the URL`, 69);
         await pause(RETRY_MS);
       }
     }
@@ -248,7 +240,7 @@ export class PostgresShared implements Shared {
     if (changes === undefined) throw notPrepared();
     const hasLost = [
       this.revocations.read(changes.revocations, isWhole),
-      await this.tokens.read(changes, known, query),
+      await this.tokens.read(changes, query, known),
     ];
     if (isLost || hasLost.includes(true)) {
       this.log.error({}, "the shared engine has lost writes: what is known to have ended is put back, links end");

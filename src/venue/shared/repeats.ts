@@ -1,6 +1,6 @@
 // Calls with an `operationId` of all instances: a row each, inserted before the effect, with the sealed end of the call.
 
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { operationIdInUse, outcomeUnknown } from "../../core/errors/repeat-texts.js";
@@ -17,9 +17,8 @@ const MOST_BYTES = 262_144;
 const MOST_WAITING = 10_000;
 
 /**
- * Expired rows go a few at a time with each claim; an open one stays for a day, as its call may run that long. A claim takes an
- * expired row with its key, and an open one of its own instance: no call runs there, since the claim would wait for it, so an
- * earlier claim was lost with its connection. What the engine hears of that one later does nothing to this one.
+ * Expired rows go a few at a time; an open one stays for a day, as its call may run that long. A claim takes an open row of its
+ * own instance, too: no call runs there, or it would wait. What the engine hears late of an earlier claim does nothing to this one.
  */
 const CLAIM = `WITH expired AS (
     DELETE FROM repeat WHERE key IN (SELECT key FROM repeat WHERE until < now() AND key <> $1 ORDER BY until LIMIT 20)
@@ -55,22 +54,17 @@ export function createSharedRepeats(shared: Shared): SharedRepeats {
   return {
     async claim({ id, key, digest, scope }) {
       const row = hashOf(key);
-      const owner = shared.self.number;
+      const word = randomUUID();
+      const values = [row, hashOf(digest), shared.self.number, word];
       await owed.pay(row);
       for (;;) {
-        const word = randomBytes(12).toString("base64url");
-        const [found] = await shared
-          .query<ClaimRow>(CLAIM, [row, hashOf(digest), owner, word])
-          .catch((error: unknown) => {
-            // The engine may hear of it all the same; nobody else could make the call then.
-            owed.owe(row, () => shared.query(RELEASE, [row, word]));
-            throw error;
-          });
+        const [found] = await shared.query<ClaimRow>(CLAIM, values).catch((error: unknown) => {
+          // The engine may hear of it all the same; nobody else could make the call then.
+          owed.owe(row, () => shared.query(RELEASE, [row, word]));
+          throw error;
+        });
         if (found === undefined) throw new Error("A claim answers with one row");
-        if (found.mine) {
-          claims.set(row, word);
-          return undefined;
-        }
+        if (found.mine) return void claims.set(row, word);
         if (found.digest !== null && found.digest !== hashOf(digest)) throw operationIdInUse(id);
         if (found.sealed !== null) return read(seal.open(row, found.sealed)) ?? unknown(id);
         if (found.owner !== null && !isLive(found.owner)) throw outcomeUnknown(id);

@@ -86,11 +86,6 @@ export class Tick {
     return Promise.race([this.now(), late]).finally(() => clearTimeout(timer));
   }
 
-  /** Later changes of others are read again whole: rows may be gone, or lost. */
-  forget(): void {
-    this.#seen = 0;
-  }
-
   /** A read that begins after this call. @throws SHARED_STATE_UNAVAILABLE */
   now(): Promise<void> {
     if (this.#running === undefined) return this.#begin();
@@ -134,14 +129,14 @@ export class Tick {
   async #once(): Promise<void> {
     const { own, connection, listener, read, took, check } = this.#options;
     const by = this.#count++ % BY_LISTENER === BY_LISTENER - 1 && listener.isOpen ? listener : connection;
-    // A new connection may lead to another engine.
-    if (!by.isOpen) this.forget();
+    // A new connection may lead to another engine: all is read again, since rows may be gone, or lost.
+    if (!by.isOpen) this.#seen = 0;
     const asked = { wall: Date.now(), monotonic: performance.now() };
     await by.run(async (query) => {
       const row = await own.tick(this.#seen, query);
       check(row);
       const isLost = row.n < this.#top;
-      if (isLost) this.forget();
+      if (isLost) this.#seen = 0;
       if (row.n !== this.#seen) this.#seen = await read(this.#seen, query, isLost);
       this.#top = this.#seen;
       this.#asked = asked;

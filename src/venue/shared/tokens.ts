@@ -133,7 +133,8 @@ export class SharedTokens implements TokenStore {
     if (entry !== undefined && "sha256" in entry) this.#bySecret.delete(`${kind} ${entry.sha256}`);
     this.#rows[kind].delete(id);
     if (kind === "token") this.#used.delete(id);
-    const removed = this.#forget(REMOVE, [kind, id]).catch(() => {
+    const removed = this.#query(REMOVE, [kind, id]).catch((err: unknown) => {
+      this.#log.debug({ err }, "an ended token was not removed");
       // It is there still, so what ended it has to stay.
       if (entry !== undefined) this.#add(kind, entry);
     });
@@ -144,7 +145,7 @@ export class SharedTokens implements TokenStore {
     void this.#removals.then(() => {
       if (this.#isNeeded(id)) return;
       this.#ended.delete(id);
-      this.#forget("DELETE FROM ended WHERE id = $1", [id]).catch(() => {});
+      this.#query("DELETE FROM ended WHERE id = $1", [id]).catch(() => {});
     });
   }
 
@@ -157,15 +158,8 @@ export class SharedTokens implements TokenStore {
     this.remove("ucan", id);
   }
 
-  /**
-   * Takes in rows; puts back what is known to be ended here and not there. @returns whether the engine has lost some
-   * @param known tokens before all rows were read; absent: those are changes
-   */
-  async read(
-    { tokens, ended }: TokenRows,
-    known: readonly AccessEntry[] | undefined,
-    query: SharedQuery,
-  ): Promise<boolean> {
+  /** Takes in rows, all where it is given what was known before; puts back what ended. @returns whether the engine has lost some */
+  async read({ tokens, ended }: TokenRows, query: SharedQuery, known?: readonly AccessEntry[]): Promise<boolean> {
     const isWhole = known !== undefined;
     const before = this.#ended;
     if (isWhole) {
@@ -235,14 +229,5 @@ export class SharedTokens implements TokenStore {
 
   #isNeeded(id: string): boolean {
     return [...this.#rows.token.values()].some((one) => one.id === id || one.via.includes(id));
-  }
-
-  async #forget(text: string, values: readonly unknown[]): Promise<void> {
-    try {
-      await this.#query(text, values);
-    } catch (err) {
-      this.#log.debug({ err }, "an ended token was not removed");
-      throw err;
-    }
   }
 }
