@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { aborted } from "../src/core/errors/texts.js";
 import { createVenue, FileAdapterError, type PlugIn, type Venue, type VenueConfigInput } from "../src/index.js";
 import { readRecords } from "./audit/records.js";
 import { OURS } from "./ours.js";
 import { bodyOf, invoke } from "./surfaces/http/client.js";
+import { mcpClient } from "./surfaces/mcp/sessions.js";
 
 const SEED = "11".repeat(32);
 const folders: string[] = [];
@@ -182,8 +182,7 @@ describe("an adapter of somebody else", () => {
     expect(await get(`${url}/api/v1/values/read?path=v/info/adapters/greet`)).toMatchObject({
       value: { description: "Greets.", operations: ["v/ops/greet/hello", "v/ops/greet/wait", "v/ops/greet/fail"] },
     });
-    const client = new Client({ name: "test", version: "1" });
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+    const client = await mcpClient({ url });
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain("greet_hello");
     expect(await client.callTool({ name: "greet_hello", arguments: { who: "you" } })).toMatchObject({
       structuredContent: { text: "Hello you" },

@@ -12,7 +12,6 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { parseConfig } from "../../src/config/load.js";
 import type { VenueConfig, VenueConfigInput } from "../../src/config/types.js";
 import { silentLog } from "../../src/core/ports/log.js";
@@ -20,6 +19,7 @@ import { createFileAdapter } from "../../src/index.js";
 import { tokenId } from "../../src/ucan/token/id.js";
 import { type OpenVenue, openVenue } from "../../src/venue/start/open-venue.js";
 import { bodyOf, invoke } from "../surfaces/http/client.js";
+import { mcpClient } from "../surfaces/mcp/sessions.js";
 import { alice, signed } from "../ucan/tokens.js";
 
 const TOKEN = "t".repeat(32);
@@ -248,9 +248,7 @@ describe("a ticket", () => {
 
   test("is made for a client of MCP, and holds what it wants to move", async () => {
     await serve();
-    const client = new Client({ name: "test", version: "1" });
-    const requestInit = { headers: { authorization: `Bearer ${TOKEN}` } };
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+    const client = await mcpClient({ url, token: TOKEN });
     try {
       const answer = await client.callTool({ name: "file_transfer", arguments: { root: "docs", ...DOWN } });
       const { href } = answer.structuredContent as { href: string };

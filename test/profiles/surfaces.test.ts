@@ -1,18 +1,17 @@
 import { realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import type { Client } from "@modelcontextprotocol/client";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { parseConfig } from "../../src/config/load.js";
 import { silentLog } from "../../src/core/ports/log.js";
 import { ConfigError, createFileAdapter, createProfile, createVenue, type Venue } from "../../src/index.js";
 import { openVenue } from "../../src/venue/start/open-venue.js";
 import { runHere } from "../cli/in-process.js";
-import { CLI, cleanUp, makeFolder } from "../cli/process.js";
+import { cleanUp, makeFolder } from "../cli/process.js";
 import { jpeg } from "../ops/rendering/images.js";
 import { outcome, send } from "../surfaces/http/client.js";
-import { closeSessions, connect, type Session, textOf } from "../surfaces/mcp/sessions.js";
+import { closeSessions, connect, mcpClient, type Session, textOf } from "../surfaces/mcp/sessions.js";
 import { hashOf, whole } from "./everruns/bed.js";
 
 afterAll(async () => {
@@ -131,8 +130,7 @@ describe("jettson", () => {
     });
 
     test("is among the tools of MCP only where it is named, each instance under its own names", async () => {
-      const client = new Client({ name: "test", version: "1" });
-      await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+      const client = await mcpClient({ url });
       try {
         const { tools } = await client.listTools();
         expect(tools.map(({ name }) => name)).toEqual([
@@ -186,11 +184,9 @@ describe("jettson", () => {
     let folder: string;
     beforeAll(async () => {
       folder = makeFolder({ "docs/f": "text" });
-      client = new Client({ name: "test", version: "1" });
-      const args = [CLI, "mcp", "--profile", "jettson", "--root", `docs=${folder}/docs`];
-      await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd: folder }));
+      const args = ["--profile", "jettson", "--root", `docs=${folder}/docs`];
+      client = await mcpClient({ args, cwd: folder });
     });
-    afterAll(() => client.close());
 
     test("serves its tools alone, under their own names, on the only root", async () => {
       const { tools } = await client.listTools();

@@ -60,7 +60,7 @@ export interface ShellGround {
   /** Runs a shell command in the root `r`, mounted at `/workspace`, to its end. */
   sh(command: string, patch?: RunPatch): Promise<Ran>;
   /** The same for one whose time is over once it has written something, however long that takes. */
-  overtime(command: string): Promise<Ran>;
+  overtime(command: string, meanwhile?: () => Promise<void>): Promise<Ran>;
 }
 
 export interface ShellGroundOptions {
@@ -168,13 +168,14 @@ export function useShell(options: ShellGroundOptions = {}): ShellGround {
     async sh(command, patch = {}) {
       return endOf(await here().adapter.exec(ground.request(command, patch), patch.context));
     },
-    async overtime(command) {
+    async overtime(command, meanwhile) {
       let now = 0;
       const clock = { nowMs: () => now, monotonicMs: () => now };
       const timeoutMs = 3_600_000;
       const sandbox = await createSandbox(shell, { clock });
       const process = await here().adapter.exec(ground.request(command, { sandbox, timeoutMs }));
       while (process.output().stdout.length === 0) await sleep(5);
+      await meanwhile?.();
       now = timeoutMs + 1;
       return endOf(process);
     },

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { Client } from "@modelcontextprotocol/client";
 import type { Page, Route } from "playwright-core";
+import { mcpClient } from "../surfaces/mcp/sessions.js";
 import { call, editor, entries, entry, inBrowser, openStage, type Stage, TOKENS, typeFirst } from "./browser.js";
 
 // Several at once: two browsers and an MCP client on one file; links and sessions between tabs.
@@ -46,11 +47,7 @@ inBrowser("several at once", () => {
       stage.visit("files/files/shared.txt"),
       stage.visit("files/files/shared.txt", { as: "bob" }),
     ]);
-    const agent = new Client({ name: "agent", version: "1" });
-    const headers = { authorization: `Bearer ${TOKENS.bob}` };
-    await agent.connect(
-      new StreamableHTTPClientTransport(new URL(`${stage.venue.url}/mcp`), { requestInit: { headers } }),
-    );
+    const agent = await mcpClient({ url: stage.venue.url, token: TOKENS.bob });
     await typeFirst(one, "one ");
     await editor(two).click();
     await two.keyboard.press("ControlOrMeta+End");
@@ -440,10 +437,7 @@ inBrowser("approvals", () => {
         file: { roots: { files: { path: "./files", approve: { for: ["delete", "overwrite"] } } } },
       },
     );
-    agent = new Client({ name: "agent", version: "1" });
-    const headers = { authorization: `Bearer ${TOKENS.bob}` };
-    const url = new URL(`${stage.venue.url}/mcp`);
-    await agent.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+    agent = await mcpClient({ url: stage.venue.url, token: TOKENS.bob });
     // A person decides, signed in by a link: no token of a program may.
     const issued = await call(stage.venue, "auth:issue", { label: "person", link: true }, stage.venue.localToken);
     page = await stage.visit("", { as: "nobody" });

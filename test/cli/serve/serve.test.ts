@@ -4,10 +4,10 @@ import { createServer, type Server } from "node:net";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describeWhere, needs } from "../../needs.js";
 import { invoke, run as runHttp, sendAsIs } from "../../surfaces/http/client.js";
 import { EVERYDAY } from "../../surfaces/mcp/everyday.js";
+import { mcpClient } from "../../surfaces/mcp/sessions.js";
 import { CLI, cleanUp, makeFolder, type Running, run, serve, start, tempRootsIn } from "../process.js";
 
 afterAll(cleanUp);
@@ -65,8 +65,8 @@ describe("a venue that serves", () => {
     });
 
     test("prints a client configuration that a real MCP client can use", async () => {
-      const client = new Client({ name: "test", version: "1" });
-      await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl(served))));
+      expect(mcpUrl(served)).toBe(`${served.url}/mcp`);
+      const client = await mcpClient(served);
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(EVERYDAY);
       await client.close();
     });

@@ -1,14 +1,13 @@
 // The server runs in Wine and here; the client of both is here, since programs under Wine 8 connect to nothing.
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { outcomeOfTool, type Surface } from "../../parity/surfaces.js";
 import type { RawAnswer } from "../../surfaces/mcp/raw.js";
+import { mcpClient } from "../../surfaces/mcp/sessions.js";
 import { serve } from "./process.js";
 
 /** Tools over MCP at `/mcp`. */
 export const mcpOverHttp: Surface = async (ground, calls) => {
   const served = await serve(["--config", ground.config]);
-  const client = new Client({ name: "battery", version: "1" });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${served.url}/mcp`)));
+  const client = await mcpClient(served);
   const outcomes = [];
   for (const call of calls) {
     outcomes.push(

@@ -2,14 +2,9 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport as StdioClientTransport1 } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { StreamableHTTPClientTransport as HttpClientTransport1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { serveHere } from "../../cli/in-process.js";
-import { CLI, cleanUp, makeFolder, tempRootsIn } from "../../cli/process.js";
+import { cleanUp, makeFolder, tempRootsIn } from "../../cli/process.js";
 import { png } from "../../ops/rendering/images.js";
 import { EVERYDAY } from "./everyday.js";
 import { rawHere } from "./here.js";
@@ -20,6 +15,9 @@ import {
   type ClientName,
   closeSessions,
   connect,
+  MODERN,
+  mcpClient,
+  mcpClient1,
   restOf,
   type Session,
   textOf,
@@ -131,26 +129,18 @@ describe("official clients", () => {
 });
 
 // Official clients of both generations list, read, complete and listen.
-const INFO = { name: "test", version: "1" };
 const TEMPLATE = "venue://{root}/{+path}";
-const closing: { close(): Promise<void> }[] = [];
-
-afterAll(async () => {
-  for (const one of closing) await one.close();
-});
 
 /** What both generations of clients can do. */
-type AnyClient = Pick<Client1, "listResources" | "listResourceTemplates" | "readResource" | "complete" | "close">;
+type AnyClient = Pick<
+  Awaited<ReturnType<typeof mcpClient1>>,
+  "listResources" | "listResourceTemplates" | "readResource" | "complete"
+>;
 
-const stdio = (folder: string) => ({
-  ...{ command: process.execPath, args: [CLI, "mcp", "--root", `docs=${folder}`] },
-  ...{ env: { TMPDIR: makeFolder() }, stderr: "inherit" as const },
-});
-const modern = () => new Client(INFO, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
-const urlOf = async (folder: string) => new URL(`${(await serveHere(["--root", `docs=${folder}`])).url}/mcp`);
+const overStdio = (folder: string) => ({ args: ["--root", `docs=${folder}`] });
+const overHttp = (folder: string) => serveHere(["--root", `docs=${folder}`]);
 
 async function expectResources(client: AnyClient, folder: string): Promise<void> {
-  closing.push(client);
   const { resources } = await client.listResources();
   expect(resources.map(({ uri }) => uri)).toEqual(["venue://docs/", "venue://docs/a.txt", "venue://docs/sub/"]);
   const { resourceTemplates } = await client.listResourceTemplates();
@@ -170,18 +160,11 @@ async function expectResources(client: AnyClient, folder: string): Promise<void>
 const folderOf = (): string => makeFolder({ "a.txt": "a", "sub/b.txt": "b" });
 
 test.each([
-  [
-    "client 2, newest protocol, over stdio",
-    async (folder: string) => [modern(), new StdioClientTransport(stdio(folder))] as const,
-  ],
-  [
-    "client 2, newest protocol, over HTTP",
-    async (folder: string) => [modern(), new StreamableHTTPClientTransport(await urlOf(folder))] as const,
-  ],
+  ["client 2, newest protocol, over stdio", overStdio],
+  ["client 2, newest protocol, over HTTP", overHttp],
 ])("%s", async (_, open) => {
   const folder = folderOf();
-  const [client, transport] = await open(folder);
-  await client.connect(transport);
+  const client = await mcpClient(await open(folder), MODERN);
   await expectResources(client as never, folder);
   const updates: string[] = [];
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updates.push(params.uri));
@@ -199,33 +182,24 @@ test.each([
 });
 
 test.each([
-  [
-    "client 2, protocol of 2025, over stdio",
-    async (folder: string) => [new Client(INFO), new StdioClientTransport(stdio(folder))] as const,
-  ],
-  [
-    "client 2, protocol of 2025, over HTTP",
-    async (folder: string) => [new Client(INFO), new StreamableHTTPClientTransport(await urlOf(folder))] as const,
-  ],
+  ["client 2, protocol of 2025, over stdio", overStdio],
+  ["client 2, protocol of 2025, over HTTP", overHttp],
 ])("%s", async (_, open) => {
   const folder = folderOf();
-  const [client, transport] = await open(folder);
-  await client.connect(transport);
+  const client = await mcpClient(await open(folder));
   await expectResources(client as never, folder);
 });
 
 test("client 1 over HTTP", async () => {
   const folder = folderOf();
-  const client = new Client1(INFO);
-  await client.connect(new HttpClientTransport1(await urlOf(folder)) as never);
+  const client = await mcpClient1(await overHttp(folder));
   expect(client.getServerCapabilities()).toEqual({ completions: {}, resources: {}, tools: {} });
   await expectResources(client, folder);
 });
 
 test("client 1 over stdio, which subscribes", async () => {
   const folder = folderOf();
-  const client = new Client1(INFO);
-  await client.connect(new StdioClientTransport1(stdio(folder)));
+  const client = await mcpClient1(overStdio(folder));
   await expectResources(client, folder);
   const updates: string[] = [];
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void updates.push(params.uri));

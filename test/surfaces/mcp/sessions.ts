@@ -1,4 +1,4 @@
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as StdioClientTransport1 } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -36,7 +36,7 @@ export interface Session {
 /** How a client reaches the server: arguments of `venue-files mcp`, or the URL of a running `serve`. */
 export type Target =
   | { readonly args: readonly string[]; readonly cwd?: string }
-  | { readonly url: string; readonly token?: string };
+  | { readonly url: string; readonly token?: string | undefined; readonly fetch?: typeof fetch };
 
 /** What a server asks the user of a client. */
 export interface Form {
@@ -47,7 +47,7 @@ export type Reply = { readonly action: "accept" | "decline" | "cancel"; readonly
 export type OnForm = (form: Form) => Reply | Promise<Reply>;
 
 const INFO = { name: "test", version: "1" };
-const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } };
+export const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } };
 
 const CLIENTS = {
   "client 2, newest protocol": (target: Target, onForm?: OnForm) => connect2(MODERN, target, onForm),
@@ -58,20 +58,40 @@ const CLIENTS = {
 export type ClientName = keyof typeof CLIENTS;
 export const CLIENT_NAMES = Object.keys(CLIENTS) as ClientName[];
 
-const open: Session[] = [];
+const open: { close(): Promise<void> }[] = [];
+
+/** A connected official client of generation 2, itself. It is closed by {@link closeSessions} at the latest. */
+export async function mcpClient(target: Target, options: ClientOptions = {}): Promise<Client> {
+  const client = new Client(INFO, options);
+  open.push(client);
+  await client.connect(
+    "url" in target
+      ? new StreamableHTTPClientTransport(...overHttp(target))
+      : new StdioClientTransport(overStdio(target)),
+  );
+  return client;
+}
+
+/** The same of generation 1. */
+export async function mcpClient1(target: Target, options: object = {}): Promise<Client1> {
+  const client = new Client1(INFO, options);
+  open.push(client);
+  await client.connect(
+    "url" in target ? new HttpClientTransport1(...overHttp(target)) : new StdioClientTransport1(overStdio(target)),
+  );
+  return client;
+}
 
 /** Connects an official client. It is closed by {@link closeSessions} at the latest. */
-export async function connect(client: ClientName, target: Target, onForm?: OnForm): Promise<Session> {
-  const session = await CLIENTS[client](target, onForm);
-  open.push(session);
-  return session;
+export function connect(client: ClientName, target: Target, onForm?: OnForm): Promise<Session> {
+  return CLIENTS[client](target, onForm);
 }
 
 export async function closeSessions(): Promise<void> {
   await Promise.all(open.splice(0).map((session) => session.close()));
 }
 
-function stdioOf(target: { readonly args: readonly string[]; readonly cwd?: string }) {
+function overStdio(target: { readonly args: readonly string[]; readonly cwd?: string }) {
   const tmp = makeFolder();
   return {
     command: process.execPath,
@@ -82,19 +102,16 @@ function stdioOf(target: { readonly args: readonly string[]; readonly cwd?: stri
   };
 }
 
+type HttpTarget = Extract<Target, { readonly url: string }>;
+const overHttp = ({ url, token, ...more }: HttpTarget) =>
+  [new URL(`${url}/mcp`), { requestInit: { headers: bearer(token) }, ...more }] as const;
+
 const FORMS = { capabilities: { elicitation: { form: {} } } };
 
 async function connect2(mode: object, target: Target, onForm: OnForm | undefined): Promise<Session> {
-  const client = new Client(INFO, { ...mode, ...(onForm === undefined ? {} : FORMS) });
+  const client = await mcpClient(target, { ...mode, ...(onForm === undefined ? {} : FORMS) });
   if (onForm !== undefined)
     client.setRequestHandler("elicitation/create", async ({ params }) => onForm(params as Form));
-  await client.connect(
-    "url" in target
-      ? new StreamableHTTPClientTransport(new URL(`${target.url}/mcp`), {
-          requestInit: { headers: { ...bearer(target.token) } },
-        })
-      : new StdioClientTransport(stdioOf(target)),
-  );
   return {
     list: async () => (await client.listTools()).tools,
     call: async (name, args = {}, signal) =>
@@ -106,13 +123,8 @@ async function connect2(mode: object, target: Target, onForm: OnForm | undefined
 }
 
 async function connect1(target: Target, onForm?: OnForm): Promise<Session> {
-  const client = new Client1(INFO, onForm === undefined ? {} : { capabilities: { elicitation: {} } });
+  const client = await mcpClient1(target, onForm === undefined ? {} : { capabilities: { elicitation: {} } });
   if (onForm !== undefined) client.setRequestHandler(ElicitRequestSchema, async ({ params }) => onForm(params as Form));
-  await client.connect(
-    "url" in target
-      ? new HttpClientTransport1(new URL(`${target.url}/mcp`))
-      : new StdioClientTransport1(stdioOf(target)),
-  );
   return {
     list: async () => (await client.listTools()).tools,
     call: async (name, args = {}, signal) =>

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { Client } from "@modelcontextprotocol/client";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import type { Adapter, JsonObject, OperationMetadata } from "../../../src/core/ports/adapter.js";
 import { createVenue, FileAdapterError, type PlugIn, type Venue, type VenueConfigInput } from "../../../src/index.js";
@@ -13,7 +13,7 @@ import { readRecords } from "../../audit/records.js";
 import { send } from "../../surfaces/http/client.js";
 import { EVERYDAY } from "../../surfaces/mcp/everyday.js";
 import { ask } from "../../surfaces/mcp/raw.js";
-import { CLIENT_NAMES, closeSessions, connect } from "../../surfaces/mcp/sessions.js";
+import { CLIENT_NAMES, closeSessions, connect, mcpClient } from "../../surfaces/mcp/sessions.js";
 import { fakeAdapter } from "./fake-adapter.js";
 
 describe("the catalogue", () => {
@@ -186,14 +186,13 @@ describe("the catalogue", () => {
 describe("callers over MCP", () => {
   let base: string;
   let venue: Venue;
-  const clients: Client[] = [];
   beforeEach(() => {
     base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-test-")));
     mkdirSync(join(base, "docs"));
     writeFileSync(join(base, "docs/a.txt"), "alpha");
   });
   afterEach(async () => {
-    await Promise.all(clients.splice(0).map((client) => client.close()));
+    await closeSessions();
     await venue.close();
     rmSync(base, { recursive: true, force: true });
   });
@@ -212,11 +211,7 @@ describe("callers over MCP", () => {
     );
     venue.register(dice);
     const { url } = await venue.listen();
-    const headers = token === undefined ? {} : { authorization: `Bearer ${token(venue)}` };
-    const client = new Client({ name: "test", version: "1" });
-    clients.push(client);
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }));
-    return client;
+    return mcpClient({ url, token: token?.(venue) });
   }
 
   const toolsOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);

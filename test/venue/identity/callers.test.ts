@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { Client } from "@modelcontextprotocol/client";
 import { attribute } from "../../../src/core/call/attribute.js";
 import type { Caller } from "../../../src/core/call/caller.js";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
@@ -11,7 +11,8 @@ import { createPublicKeys } from "../../../src/ucan/verify/public-keys.js";
 import { type AuthenticatorOptions, createAuthenticator } from "../../../src/venue/identity/authenticate.js";
 import { openIdentity } from "../../../src/venue/identity/identity.js";
 import { didDocument } from "../../../src/venue/identity/open-access.js";
-import { bearer as bearerOf, send } from "../../surfaces/http/client.js";
+import { send } from "../../surfaces/http/client.js";
+import { closeSessions, mcpClient } from "../../surfaces/mcp/sessions.js";
 import { alice, bob, type Changes, clock, delegation, identityToken, NOW, venue } from "../../ucan/tokens.js";
 import { revoking, verifierBy } from "../../ucan/verify/judge.js";
 import { DOCS, operator, secondsFromNow, UcanVenue } from "./ucan-venue.js";
@@ -401,12 +402,11 @@ test("why a token was refused is logged, without anything of it", () => {
 
 describe("callers with UCANs", () => {
   let here: UcanVenue;
-  const clients: Client[] = [];
   beforeEach(() => {
     here = new UcanVenue();
   });
   afterEach(async () => {
-    await Promise.all(clients.splice(0).map((client) => client.close()));
+    await closeSessions();
     await here.close();
   });
 
@@ -627,15 +627,7 @@ describe("callers with UCANs", () => {
   });
 
   describe("over MCP", () => {
-    async function connect(bearer?: string): Promise<Client> {
-      const client = new Client({ name: "test", version: "1" });
-      clients.push(client);
-      const transport = new StreamableHTTPClientTransport(new URL(`${here.venue.url}/mcp`), {
-        requestInit: { headers: bearerOf(bearer) },
-      });
-      await client.connect(transport);
-      return client;
-    }
+    const connect = (token?: string) => mcpClient({ url: here.venue.url, token });
     const read = (client: Client, ucans?: unknown, root = "docs") =>
       client.callTool({
         name: "file_read",

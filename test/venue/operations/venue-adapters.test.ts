@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { AuditRecord } from "../../../src/audit/record.js";
@@ -12,7 +11,8 @@ import { closedAccess } from "../../../src/venue/identity/access.js";
 import { createVenueAdapters, VENUE_ADAPTERS, VENUE_OPERATIONS } from "../../../src/venue/operations/venue-adapters.js";
 import { openVenue } from "../../../src/venue/start/open-venue.js";
 import { failureOf } from "../../ops/ground.js";
-import { bearer, bodyOf } from "../../surfaces/http/client.js";
+import { bodyOf } from "../../surfaces/http/client.js";
+import { mcpClient } from "../../surfaces/mcp/sessions.js";
 import { now, READ_DOCS, useGround } from "./fixture.js";
 
 const project = new URL("../../../", import.meta.url);
@@ -95,13 +95,7 @@ describe("the operations of the venue are hosted like those of files:", () => {
   });
 
   test("as tools over MCP only where they are named, with answers as their schemas say", async () => {
-    const connect = async () => {
-      const client = new Client({ name: "test", version: "1" });
-      const headers = bearer(ground.venue.localToken);
-      const url = new URL(`${ground.venue.url}/mcp`);
-      await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
-      return client;
-    };
+    const connect = () => mcpClient({ url: ground.venue.url, token: ground.venue.localToken });
     await ground.open();
     const plain = await connect();
     expect((await plain.listTools()).tools.every(({ name }) => name.startsWith("file_"))).toBe(true);

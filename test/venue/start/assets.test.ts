@@ -8,6 +8,7 @@ import type { VenueConfigInput } from "../../../src/config/types.js";
 import { type Log, silentLog } from "../../../src/core/ports/log.js";
 import { type OpenVenue, openVenue } from "../../../src/venue/start/open-venue.js";
 import { BUCKET, CREDENTIALS, type FakeS3, REGION, startFakeS3 } from "../../drive/store/s3/fake-s3.js";
+import { run, type Sent, send } from "../../surfaces/http/client.js";
 
 const ENV = {
   AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
@@ -16,7 +17,8 @@ const ENV = {
 };
 const CONTENT = "content in a bucket";
 const SHA256 = createHash("sha256").update(CONTENT).digest("hex");
-const METADATA = JSON.stringify({ name: "x", content: { sha256: SHA256, contentType: "text/plain" } });
+const DESCRIPTION = { name: "x", content: { sha256: SHA256, contentType: "text/plain" } };
+const METADATA = JSON.stringify(DESCRIPTION);
 
 describe("a venue of one process with assets in a bucket", () => {
   let home: string;
@@ -49,20 +51,15 @@ describe("a venue of one process with assets in a bucket", () => {
     return (await venue.host.listen()).url;
   }
 
-  async function ask(url: string, path: string, init?: RequestInit) {
-    const response = await fetch(url + path, init);
+  async function told(answer: Promise<Response>) {
+    const response = await answer;
     return { status: response.status, text: await response.text(), retry: response.headers.get("retry-after") };
   }
-  const json = (body: string) => ({ method: "POST", headers: { "content-type": "application/json" }, body });
-  const register = (url: string, body = METADATA) => ask(url, "/api/v1/assets", json(body));
+  const ask = (url: string, path: string, sent?: Sent) => told(send(url + path, sent));
+  const register = (url: string, json: object = DESCRIPTION) => ask(url, "/api/v1/assets", { json });
   const upload = (url: string, id: string) =>
     ask(url, `/api/v1/assets/${id}/content`, { method: "PUT", body: CONTENT });
-  const copy = (url: string, asset: string) =>
-    ask(
-      url,
-      "/api/v1/run",
-      json(JSON.stringify({ operation: "file:write", input: { root: "tmp", path: "copy", asset } })),
-    );
+  const copy = (url: string, asset: string) => told(run(url, "file:write", { root: "tmp", path: "copy", asset }));
 
   test("has them after a restart, below the prefix of the bucket", async () => {
     const url = await start();
@@ -88,7 +85,7 @@ describe("a venue of one process with assets in a bucket", () => {
     fake.fault = () => ({ status: 403, code: "AccessDenied" });
     const error = "Asset storage is not reachable. Try again later";
     const unavailable = { status: 503, retry: "1", text: expect.stringContaining(error) };
-    expect(await register(url, '{"name":"other"}')).toEqual(unavailable);
+    expect(await register(url, { name: "other" })).toEqual(unavailable);
     expect(await ask(url, `/api/v1/assets/${"0".repeat(64)}`)).toEqual(unavailable);
     expect(await ask(url, `/api/v1/content/${id}`)).toEqual(unavailable);
     const listed = await ask(url, "/api/v1/assets");

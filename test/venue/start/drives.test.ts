@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { Client } from "@modelcontextprotocol/client";
 import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
@@ -15,6 +15,7 @@ import { type OpenVenue, openVenue } from "../../../src/venue/start/open-venue.j
 import { BUCKET, CREDENTIALS, type FakeS3, REGION, startFakeS3 } from "../../drive/store/s3/fake-s3.js";
 import { failureOf } from "../../ops/ground.js";
 import { invoke } from "../../surfaces/http/client.js";
+import { mcpClient } from "../../surfaces/mcp/sessions.js";
 
 jest.setTimeout(60_000);
 const ALICE: SurfaceContext = { callerDID: "did:key:z6MkAlice", authentication: "identity" };
@@ -304,7 +305,7 @@ type Call = (operation: string, input: object) => Promise<Answer>;
 
 describe("whole drives, over HTTP and over MCP", () => {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-test-")));
-  const client = new Client({ name: "test", version: "1" });
+  let client: Client;
   let venue: Venue;
   let url: string;
   beforeAll(async () => {
@@ -313,8 +314,7 @@ describe("whole drives, over HTTP and over MCP", () => {
       { baseDir: base },
     );
     ({ url } = await venue.listen());
-    const requestInit = { headers: { authorization: `Bearer ${venue.localToken}` } };
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+    client = await mcpClient({ url, token: venue.localToken });
   });
   afterAll(async () => {
     await client.close();

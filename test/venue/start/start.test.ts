@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { Client } from "@modelcontextprotocol/client";
 import fc from "fast-check";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import type { AuditRecord } from "../../../src/audit/record.js";
@@ -26,6 +26,7 @@ import { newKeyPair } from "../../clients/key-pair.js";
 import { needs } from "../../needs.js";
 import { readZip } from "../../ops/archives/archives.js";
 import { run as runHttp, send as sendHttp } from "../../surfaces/http/client.js";
+import { mcpClient } from "../../surfaces/mcp/sessions.js";
 import { alice, bob, type Signer, signed, venue as venueKey } from "../../ucan/tokens.js";
 
 needs(existsSync("/dev/full"), "it writes to /dev/full")(
@@ -538,7 +539,7 @@ describe("a reload", () => {
 
 describe("archives", () => {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-test-")));
-  const client = new Client({ name: "test", version: "1" });
+  let client: Client;
   let venue: Venue;
   let url: string;
   beforeAll(async () => {
@@ -552,8 +553,7 @@ describe("archives", () => {
       { baseDir: base },
     );
     ({ url } = await venue.listen());
-    const requestInit = { headers: { authorization: `Bearer ${venue.localToken}` } };
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+    client = await mcpClient({ url, token: venue.localToken });
   });
   afterAll(async () => {
     await client.close();

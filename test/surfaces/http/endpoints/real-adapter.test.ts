@@ -13,13 +13,13 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { parseConfig } from "../../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../../src/config/types.js";
 import { type Log, silentLog } from "../../../../src/core/ports/log.js";
 import { type OpenVenue, openVenue } from "../../../../src/venue/start/open-venue.js";
 import { recordsOf } from "../../../audit/records.js";
 import { newKeyPair } from "../../../clients/key-pair.js";
+import { mcpClient } from "../../mcp/sessions.js";
 import { invoke } from "../client.js";
 import { rawRequest, serve as serveFake } from "../fixture.js";
 
@@ -118,8 +118,7 @@ describe("on loopback, by default,", () => {
 
   test("the same holds over /mcp", async () => {
     const { url } = await serve();
-    const client = new Client({ name: "test", version: "1" });
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+    const client = await mcpClient({ url });
     const write = (root: string) =>
       client.callTool({ name: "file_write", arguments: { root, path: "b.txt", content: "b" } });
     expect((await write("tmp")).structuredContent).toMatchObject({ written: 1, created: true });

@@ -6,9 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
-  Client,
   PROTOCOL_VERSION_META_KEY,
-  StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import type { ReportProgress } from "../../../../src/core/call/progress.js";
 import { createVenue, type Venue } from "../../../../src/index.js";
@@ -28,6 +26,8 @@ import {
   closeSessions,
   connect,
   type Form,
+  MODERN,
+  mcpClient,
   type OnForm,
   type Reply,
   type Session,
@@ -291,7 +291,7 @@ describe("progress of a call", () => {
   });
 });
 const ERAS = [
-  ["newest", { versionNegotiation: { mode: { pin: "2026-07-28" } } }],
+  ["newest", MODERN],
   ["2025", {}],
 ] as const;
 
@@ -351,8 +351,7 @@ describe("a client over HTTP", () => {
   test.each(ERAS)("hears of progress while a call runs: %s", async (_era, options) => {
     const heard: Note[] = [];
     const url = await open(() => heard.length >= 2);
-    const client = new Client(INFO, options);
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+    const client = await mcpClient({ url }, options);
     const onprogress = (note: Note) => void heard.push(note);
     const { structuredContent } = await client.callTool({ name: "slow_work", arguments: {} }, { onprogress });
     expect(structuredContent).toEqual({ asked: true });
@@ -375,8 +374,7 @@ describe("a client over HTTP", () => {
       setTimeout(() => (sent += 2), 1200);
       return answer;
     };
-    const client = new Client(INFO, options);
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { fetch: only }));
+    const client = await mcpClient({ url, fetch: only }, options);
     const heard: Note[] = [];
     const onprogress = (note: Note) => void heard.push(note);
     const { structuredContent } = await client.callTool({ name: "slow_work", arguments: {} }, { onprogress });
@@ -392,8 +390,7 @@ describe("a client over HTTP", () => {
       seen.push(response.headers.get("content-type"));
       return response;
     };
-    const client = new Client(INFO, options);
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { fetch: watch }));
+    const client = await mcpClient({ url, fetch: watch }, options);
     const heard: Note[] = [];
     const onprogress = (note: Note) => void heard.push(note);
     await client.callTool({ name: "slow_work", arguments: { quick: true } }, { onprogress });
