@@ -103,8 +103,8 @@ function overStdio(target: { readonly args: readonly string[]; readonly cwd?: st
 }
 
 type HttpTarget = Extract<Target, { readonly url: string }>;
-const overHttp = ({ url, token, ...more }: HttpTarget) =>
-  [new URL(`${url}/mcp`), { requestInit: { headers: bearer(token) }, ...more }] as const;
+const overHttp = ({ url, token, fetch: ask = fetch }: HttpTarget) =>
+  [new URL(`${url}/mcp`), { requestInit: { headers: bearer(token) }, fetch: ask }] as const;
 
 const FORMS = { capabilities: { elicitation: { form: {} } } };
 
