@@ -28,11 +28,20 @@ CREATE TABLE IF NOT EXISTS instance (
   version text NOT NULL,
   digest jsonb NOT NULL,
   beat timestamptz NOT NULL,
+  -- Since when it beats without a pause.
+  since timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- By the instance's own clock, at the beat.
   clock timestamptz NOT NULL,
   seen bigint NOT NULL DEFAULT 0,
   stopped boolean NOT NULL DEFAULT false
 );
+
+-- Heard of within 10 s. Where all that are heard have just come back, the engine was away: others have 3 s to come back, too.
+CREATE OR REPLACE FUNCTION is_live(one instance) RETURNS boolean LANGUAGE sql AS $$
+  SELECT NOT one.stopped AND (one.beat > clock_timestamp() - interval '10 seconds' OR coalesce((
+    SELECT min(since) > clock_timestamp() - interval '3 seconds' FROM instance
+    WHERE NOT stopped AND beat > clock_timestamp() - interval '10 seconds'), false))
+$$;
 
 -- Revoked token ids and DIDs.
 CREATE TABLE IF NOT EXISTS revocation (

@@ -5,9 +5,7 @@ import { ConfigError } from "../../config/errors.js";
 import type { Instance, InstanceDigest, SharedQuery } from "../../core/ports/shared.js";
 import { codeOf } from "../../core/unknown.js";
 
-/** A peer is live as long as it was heard of within this time, by the engine's clock. */
-const LIVE_SECONDS = 10;
-/** As long a number is not given again. */
+/** How long a number is not given again. */
 const KEPT = "interval '1 day'";
 const ATTEMPTS = 20;
 
@@ -40,11 +38,12 @@ export interface TickRow {
 export const INSTANCES = `(SELECT coalesce(json_agg(json_build_object('number', number, 'advertise', split_part(advertise, '#', 1),
   'mac', split_part(advertise, '#', 2), 'name', name,
   'version', version, 'digest', digest, 'seen', seen,
-  'live', NOT stopped AND beat > clock_timestamp() - interval '${LIVE_SECONDS} seconds') ORDER BY number), '[]')
+  'live', is_live(instance)) ORDER BY number), '[]')
   FROM instance WHERE beat > clock_timestamp() - ${KEPT})`;
 
 const TICK = `WITH own AS (
-    UPDATE instance SET beat = clock_timestamp(), clock = to_timestamp($3::float8 / 1000), seen = $4, advertise = $5, digest = $6
+    UPDATE instance SET beat = clock_timestamp(), clock = to_timestamp($3::float8 / 1000), seen = $4, advertise = $5, digest = $6,
+      since = CASE WHEN beat < clock_timestamp() - interval '5 seconds' THEN clock_timestamp() ELSE since END
     WHERE number = $1 AND boot = $2 RETURNING number)
   SELECT EXISTS (SELECT FROM own) AS own, n::float8 AS n, did, format, current_setting('fsync') AS fsync,
     extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, ${INSTANCES} AS instances FROM epoch`;

@@ -27,9 +27,7 @@ const INSERT = `INSERT INTO job (id, instance, owners, sealed, ttl, state, expir
 const BEGIN = `${INSERT}, 'open', NULL) ON CONFLICT (id) DO NOTHING`;
 const END = `${INSERT}, 'ended', now() + $5::float8 * interval '1 ms') ON CONFLICT (id) DO UPDATE
   SET state = 'ended', sealed = excluded.sealed, updated = now(), expires = excluded.expires WHERE job.state = 'open' RETURNING id`;
-const IS_GONE = `NOT EXISTS
-  (SELECT 1 FROM instance i WHERE i.number = job.instance AND NOT i.stopped AND i.beat > now() - interval '10 s')`;
-/** One row, or some of all that there are: each may have up to {@link MAX_ROW_BYTES}. */
+const IS_GONE = "NOT EXISTS (SELECT FROM instance i WHERE i.number = job.instance AND is_live(i))";
 const LOSE = `UPDATE job SET state = 'lost', updated = now(), expires = now() + ttl WHERE state = 'open' AND ${IS_GONE}
   AND id IN (SELECT id FROM job WHERE state = 'open' AND id = coalesce($1, id) AND ${IS_GONE} LIMIT 100)
   RETURNING id, state, sealed, (extract(epoch FROM updated) * 1000)::float8 AS updated`;

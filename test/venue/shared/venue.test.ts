@@ -216,6 +216,20 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     await cancel(one, id);
   });
 
+  test("goes on with its jobs after a long absence of the engine, of which no instance has died", async () => {
+    const jobs = [[one, await begin(one)] as const, [two, await begin(two)] as const];
+    await ground.engine.stop();
+    await pause(11_000);
+    await ground.engine.start();
+    // Each looks as soon as it is back, mostly before the other.
+    await pause(4000);
+    const rows = await ground.sql("SELECT id, state FROM job");
+    for (const [to, id] of jobs) {
+      expect(rows).toContainEqual({ id: id.slice(2), state: "open" });
+      await cancel(to, id);
+    }
+  }, 40_000);
+
   test("lets its part of the rate limit through at each", async () => {
     const three = await ground.serve({ rateLimit: { perSecond: 1, burst: 12 } });
     const answers = await Promise.all(
