@@ -1,5 +1,6 @@
 // `venue-files cluster init` and `cluster status`
 
+import { escapeText } from "../../core/errors/texts.js";
 import type { Instance } from "../../core/ports/shared.js";
 import { initShared, sharedInstances } from "../../venue/shared/admin.js";
 import { type CommandContext, EXIT, print } from "../context.js";
@@ -32,7 +33,7 @@ function tableOf(instances: readonly Instance[]): string {
     ...[`${number}`, live ? "live" : "gone", advertise ?? "", version],
     ...[digest.tokens, digest.grants, digest.roots],
   ]);
-  return table([HEAD, ...rows]);
+  return table([HEAD, ...rows.map((cells) => cells.map(escapeText))]);
 }
 
 /** Whether live instances were configured differently, or are of different versions. */

@@ -202,8 +202,10 @@ class AssetBucket implements AssetStore {
   async start(): Promise<void> {
     for (;;) {
       const pack = await this.#client.get(packKey(this.#length / SEGMENT), 2 * MAX_PACK_BYTES);
-      if (pack === undefined) break;
-      for (const entry of entriesIn(pack.bytes)) this.#read(entry);
+      const entries = pack === undefined ? [] : [...entriesIn(pack.bytes)];
+      // Without a whole pack they are read alone.
+      if (entries.length !== SEGMENT) break;
+      for (const entry of entries) this.#read(entry);
     }
     await this.catchUp();
   }
@@ -272,7 +274,7 @@ class AssetBucket implements AssetStore {
 }
 
 function* entriesIn(pack: Buffer): Generator<Buffer> {
-  for (let at = 0; at < pack.length; ) {
+  for (let at = 0; at + LENGTH_BYTES <= pack.length; ) {
     const start = at + LENGTH_BYTES;
     at = start + pack.readUInt32BE(at);
     yield pack.subarray(start, at);

@@ -54,7 +54,8 @@ export function parseEntry(text: string): LogEntry | undefined {
     const fields: unknown = JSON.parse(text);
     if (!isObject(fields)) return undefined;
     const { id, owners, sha256, size } = fields;
-    if (typeof sha256 === "string" && Number.isSafeInteger(size)) return { sha256, size: Number(size) };
+    if (typeof sha256 === "string" && Number.isSafeInteger(size) && Number(size) >= 0)
+      return { sha256, size: Number(size) };
     return typeof id === "string" && Array.isArray(owners) && owners.every(isOwner) ? { id, owners } : undefined;
   } catch {
     return undefined;

@@ -48,6 +48,9 @@ describeWhere(hasPostgres, NO_POSTGRES)("cluster status", () => {
       status: 1,
       stdout: expect.stringMatching(/^ *number +state .* roots *\n(?: *\d +live .*\n){3}$/),
     });
+    // Who can write to the engine writes no escapes to a terminal.
+    await ground.engine.sql("UPDATE venue_files.instance SET version = E'\\x1b[2J' WHERE number = 3");
+    expect((await run("status")).stdout).toContain("\\u{1b}[2J");
     // One that is gone is no difference.
     await other.close();
     expect(await run("status")).toMatchObject({ status: 0, stdout: expect.stringMatching(/^ *3 +gone /m) });

@@ -279,21 +279,24 @@ describe("a bucket that", () => {
     expect(failure).not.toHaveProperty("code");
   });
 
-  test.each(["", "[]", '{"registered":1,"owners":[],"metadata":7}\n', '{"id":"ab","owners":[{"did":"x","at":1}]}\n'])(
-    "has an entry that is damaged is used without it: %j",
-    async (text) => {
-      const first = await instance();
-      const id = await first.register({ name: "a" }, ALICE);
-      fake.objects.set("assets/log/2", { bytes: Buffer.from(text), at: 0 });
-      const lines: unknown[] = [];
-      const log = { ...silentLog, warn: (fields: object, line: string) => void lines.push([fields, line]) };
-      const again = await instance({}, { log });
-      const next = await again.register({ name: "b" }, ALICE);
-      await first.refresh();
-      for (const each of [first, again]) expect(each.list(PAGE).items).toEqual([next, id]);
-      expect(lines).toEqual([[{ entry: 2 }, "Ignored a damaged asset record"]]);
-    },
-  );
+  test.each([
+    "",
+    "[]",
+    '{"sha256":"ab","size":-1}\n',
+    '{"registered":1,"owners":[],"metadata":7}\n',
+    '{"id":"ab","owners":[{"did":"x","at":1}]}\n',
+  ])("has an entry that is damaged is used without it: %j", async (text) => {
+    const first = await instance();
+    const id = await first.register({ name: "a" }, ALICE);
+    fake.objects.set("assets/log/2", { bytes: Buffer.from(text), at: 0 });
+    const lines: unknown[] = [];
+    const log = { ...silentLog, warn: (fields: object, line: string) => void lines.push([fields, line]) };
+    const again = await instance({}, { log });
+    const next = await again.register({ name: "b" }, ALICE);
+    await first.refresh();
+    for (const each of [first, again]) expect(each.list(PAGE).items).toEqual([next, id]);
+    expect(lines).toEqual([[{ entry: 2 }, "Ignored a damaged asset record"]]);
+  });
 
   test("has many records is read whole, by packs where there are some", async () => {
     const one = await open();
@@ -314,6 +317,11 @@ describe("a bucket that", () => {
     fake.objects.delete("assets/packs/0");
     expect(await (await open()).load()).toEqual(all);
     expect(fake.objects.get("assets/packs/0")?.bytes).toEqual(pack);
+    // What is no pack is read past.
+    for (const text of ["", "\0", "\0\0\0\x05abc", "\0\0\0\0"]) {
+      fake.objects.set("assets/packs/0", { bytes: Buffer.from(text), at: 0 });
+      expect(await (await open()).load()).toEqual(all);
+    }
   });
 });
 
