@@ -79,21 +79,21 @@ const GENERATED = "schema/types.ts";
  * Generated code and `backend-suite`, which is published for others, are not counted.
  */
 const BUDGETS: readonly (readonly [rooms: string, lines: number])[] = [
-  ["core", 5_700],
+  ["core", 5_660],
   ["database process version", 1_220],
-  ["path schema documents", 3_950],
+  ["path schema documents", 3_800],
   ["jail", 4_810],
-  ["backend", 14_200],
-  ["drive", 14_950],
-  ["ops", 14_520],
+  ["backend", 13_980],
+  ["drive", 14_920],
+  ["ops", 14_450],
   ["search authz ucan", 5_230],
   ["audit feed journal", 5_280],
   ["dispatch", 3_580],
-  ["config adapter roots", 3_020],
+  ["config adapter roots", 2_950],
   ["sandbox profiles", 5_700],
-  ["surfaces", 16_150],
+  ["surfaces", 16_080],
   ["venue", 14_900],
-  ["cli index", 13_250],
+  ["cli index", 13_140],
 ];
 
 /** A folder is read as a whole. */
