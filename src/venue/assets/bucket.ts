@@ -16,15 +16,10 @@ import type { AssetRecord, AssetStore } from "./store.js";
 
 const VENUE_KEY = "assets/venue";
 const logKey = (number: number): string => `assets/log/${number}`;
-const packKey = (segment: number): string => `assets/packs/${segment}`;
 const partKey = (sha256: string, part: number): string => `assets/content/${sha256}/${part}`;
 
 /** Of the format, as the keys are. */
 const PART_BYTES = 4 << 20;
-/** Entries of the log in a pack, by which a start reads them at once; the last and those of a larger segment it reads alone. */
-const SEGMENT = 256;
-const MAX_PACK_BYTES = 16 << 20;
-const LENGTH_BYTES = 4;
 const MAX_VENUE_BYTES = 16_384;
 const MAX_ENTRY_BYTES = 2 << 20;
 /** Entries read concurrently, where many are new. */
@@ -60,7 +55,7 @@ export async function openAssetBucket(options: AssetBucketOptions): Promise<Asse
     throw storeUnavailable("the bucket has assets of another venue, or of a newer version: set another prefix");
   makeFolder(folder);
   const store = new AssetBucket({ client, folder, log });
-  await store.start();
+  await store.catchUp();
   return store;
 }
 
@@ -75,9 +70,6 @@ class AssetBucket implements AssetStore {
   #totalBytes = 0;
   /** Entries of the log that are known. */
   #length = 0;
-  /** Those behind the last whole segment, as a pack has them, as far as they fit. */
-  #segment: Buffer[] = [];
-  #segmentBytes = 0;
   #lastAt = Number.NEGATIVE_INFINITY;
   #tail: Promise<unknown> = Promise.resolve();
   #asked: Promise<readonly AssetRecord[]> | undefined;
@@ -190,24 +182,12 @@ class AssetBucket implements AssetStore {
     const bytes = formatEntry(entry);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const { isDone } = await this.#client.putIf(logKey(this.#length + 1), bytes, null);
-      if (isDone) return await this.#takeIn(bytes);
+      if (isDone) return this.#read(bytes);
       // Another entry was there first; or it was this one, and the answer was lost.
       if (await this.catchUp(bytes)) return;
       await delay(Math.random() * RETRY_MS);
     }
     throw storeUnavailable("the object storage keeps no new records of assets: look at the bucket");
-  }
-
-  /** Takes in all there is, as far as it goes by packs. */
-  async start(): Promise<void> {
-    for (;;) {
-      const pack = await this.#client.get(packKey(this.#length / SEGMENT), 2 * MAX_PACK_BYTES);
-      const entries = pack === undefined ? [] : [...entriesIn(pack.bytes)];
-      // Without a whole pack they are read alone.
-      if (entries.length !== SEGMENT) break;
-      for (const entry of entries) this.#read(entry);
-    }
-    await this.catchUp();
   }
 
   /** Takes in what others have added. @returns whether this entry is there */
@@ -218,24 +198,10 @@ class AssetBucket implements AssetStore {
       const entries = await Promise.all(keys.map((key) => this.#client.get(key, MAX_ENTRY_BYTES)));
       for (const entry of entries) {
         if (entry === undefined) return isThere;
-        await this.#takeIn(entry.bytes);
+        this.#read(entry.bytes);
         isThere ||= sought?.equals(entry.bytes) === true;
       }
     }
-  }
-
-  async #takeIn(bytes: Buffer): Promise<void> {
-    this.#read(bytes);
-    const length = Buffer.alloc(LENGTH_BYTES);
-    length.writeUInt32BE(bytes.length);
-    this.#segmentBytes += bytes.length;
-    if (this.#segmentBytes <= MAX_PACK_BYTES) this.#segment.push(length, bytes);
-    if (this.#length % SEGMENT !== 0) return;
-    const pack = this.#segmentBytes <= MAX_PACK_BYTES ? Buffer.concat(this.#segment) : undefined;
-    this.#segment = [];
-    this.#segmentBytes = 0;
-    // All who come by put the same; and a start without it only takes longer.
-    if (pack !== undefined) await this.#client.putIf(packKey(this.#length / SEGMENT - 1), pack, null).catch(() => {});
   }
 
   #read(bytes: Buffer): void {
@@ -270,13 +236,5 @@ class AssetBucket implements AssetStore {
       this.#news.push(whole);
     }
     return true;
-  }
-}
-
-function* entriesIn(pack: Buffer): Generator<Buffer> {
-  for (let at = 0; at + LENGTH_BYTES <= pack.length; ) {
-    const start = at + LENGTH_BYTES;
-    at = start + pack.readUInt32BE(at);
-    yield pack.subarray(start, at);
   }
 }
