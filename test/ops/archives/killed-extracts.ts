@@ -50,19 +50,21 @@ const CHILD = `
 interface Found {
   /** Roots in which something was seen half done. */
   readonly halves: unknown[];
-  /** Kills after which something had been left for the next process. */
+  /** Kills in the middle of a group that changes what is there, and of those, the ones that left something for the next process. */
+  amid: number;
   left: number;
 }
 
 export async function killExtracts(kills: number): Promise<Found> {
   const path = mkdtempSync(join(tmpdir(), "venue-files-kill-"));
-  const found: Found = { halves: [], left: 0 };
+  const found: Found = { halves: [], amid: 0, left: 0 };
   try {
     mkdirSync(join(path, "out"));
     writeFiles(join(path, "out"), "0");
     for (let kill = 0; kill < kills; kill++) {
-      // By turns at any moment, and before a rename.
-      const before = kill % 3 === 0 ? 0 : kill % 3 === 1 ? randomInt(2, FILES) : FILES + randomInt(1, 3);
+      // By turns at any moment, before a rename of the first group, and before one after it, where all may be done.
+      const isAmid = kill % 3 === 1;
+      const before = kill % 3 === 0 ? 0 : isAmid ? randomInt(2, FILES) : FILES + randomInt(1, 3);
       const child = spawn(process.execPath, [
         "--input-type=module",
         "-e",
@@ -76,7 +78,10 @@ export async function killExtracts(kills: number): Promise<Found> {
       if (before === 0) await pause(Math.random() * 100);
       child.kill("SIGKILL");
       await ended;
-      if (stagedIn(path)?.some((name) => !name.startsWith("holder-")) === true) found.left++;
+      if (isAmid) {
+        found.amid++;
+        if (stagedIn(path)?.some((name) => name.startsWith("patch-")) === true) found.left++;
+      }
       const after = await createFileAdapter({ roots: { r: { path, durability: "none" } } });
       // Any call waits until what was left half done is undone.
       await after.invoke("file:list", { root: "r" });
