@@ -28,8 +28,9 @@ export default {
     "^fast-check$": "<rootDir>/test/fast-check.mjs",
     "^(\\.{1,2}/.*)\\.js$": "$1",
   },
-  // A bound for what hangs: on a busy machine, tests that start processes take many times as long.
-  testTimeout: 60000,
+  // A bound for what hangs: on a busy machine, tests that start processes take many times as long, and machines may stand still for
+  // seconds. Tests have no shorter ones of their own.
+  testTimeout: 240000,
   // Jest leaves one core idle unless told.
   maxWorkers: "100%",
   // A worker above this is replaced after its suite.

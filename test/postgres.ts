@@ -5,8 +5,8 @@ import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from "node:fs
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import postgres from "postgres";
+import { until } from "./until.js";
 
 /** It refuses to run as root. */
 const NOBODY = 65_534;
@@ -46,12 +46,16 @@ export interface TestEngine {
   remove(): Promise<void>;
 }
 
-async function freePort(): Promise<number> {
+/** Below those that connections take: it has to be there still after a restart. Other suites run in other processes. */
+async function freePort(port = 10_000 + (process.pid % 20_000)): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
+  const isFree = await new Promise<boolean>((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => resolve(true));
+  });
+  if (!isFree) return freePort(port + 1);
   await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
+  return port;
 }
 
 /** It takes connections before it takes statements. */
@@ -99,7 +103,10 @@ export async function startPostgres({ folder = engineFolder(), under = [] }: Eng
     if (child !== undefined && child.exitCode === null) return;
     const given = [...settings, "listen_addresses=127.0.0.1"].flatMap((one) => ["-c", one]);
     child = spawn(...commandOf("postgres", ["-D", folder, "-p", `${port}`, ...given]), run);
-    for (let tries = 0; tries < 400 && !(await answers(url)); tries++) await pause(50);
+    await until(() => {
+      if (child?.exitCode !== null) throw new Error("PostgreSQL has ended by itself");
+      return answers(url);
+    });
   };
   const stop = async () => {
     if (child === undefined || child.exitCode !== null) return;

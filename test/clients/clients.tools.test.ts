@@ -49,7 +49,7 @@ for (const [language, program, first, reason] of CLIENTS)
           listed: ["venue://docs/", "venue://docs/a.txt", "venue://docs/sub/"],
           ...(hears ? { updated: ["venue://docs/a.txt"], changed: "new" } : { updated: [] }),
         });
-      }, 90_000);
+      });
   });
 
 needs(python !== "", "Covia's Python client, which needs pip (scripts/python-clients.sh)")(
@@ -69,5 +69,4 @@ needs(python !== "", "Covia's Python client, which needs pip (scripts/python-cli
       failed: expect.stringContaining("Already exists: b.txt"),
     });
   },
-  90_000,
 );

@@ -7,11 +7,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/
 import { cleanUp } from "../cli/process.js";
 import { describeWhere } from "../needs.js";
 import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../postgres.js";
-import { type Cluster, haveMet, type Instance, startCluster, until } from "./instances.js";
+import { type Cluster, haveMet, type Instance, patiently, startCluster, until } from "./instances.js";
 import { CONFIG, expectDone, expectRefused, READING, ROWS, WRITING } from "./needing.js";
 
-/** Far more than the two seconds in which a request to the engine ends, and far less than for ever. */
-const SOON_MS = 20_000;
+/** Far more than the two seconds in which a request to the engine ends, and far less than for ever, on a machine that stands still too. */
+const SOON_MS = 60_000;
 const ALL = [...WRITING, ...READING];
 
 describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
@@ -23,7 +23,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
     engine = await startPostgres();
     cluster = await startCluster(engine.port, CONFIG);
     [one, two] = [await cluster.start(), await cluster.start()];
-  }, 180_000);
+  });
   beforeEach(() => haveMet([one, two]));
   afterEach(() => {
     for (const { toEngine } of [one, two]) toEngine.set();
@@ -36,18 +36,21 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
 
   const sql: TestEngine["sql"] = (...statements) => engine.sql(...statements);
   const isKept = async (id: string) => (await sql(`SELECT 1 FROM job WHERE id = '${id}'`)).length === 1;
+  /** Heard of within ten seconds. */
+  const isLive = async ({ number }: Instance) =>
+    (await sql(`SELECT is_live(instance) AS live FROM instance WHERE number = ${number}`))[0]?.["live"] === true;
   const isReady = async ({ ask }: Instance) => (await ask("/readyz")).status === 200;
   const ready = () => until(async () => (await isReady(one)) && (await isReady(two)));
   const isStale = async ({ ask }: Instance) => (await ask("/readyz")).status === 503;
 
-  /** Neither calls by static tokens nor jobs need the engine, and both end soon. */
-  async function goesOn(): Promise<string> {
+  /** Neither calls by static tokens nor jobs need the engine, and both end soon. @returns the id of a job, and what the other says of it */
+  async function goesOn(): Promise<{ readonly id: string; readonly status: unknown }> {
     const begun = performance.now();
     const id = await one.begin();
-    expect((await two.record(id)).record["status"]).toBe("STARTED");
+    const { record } = await two.record(id);
     expect((await two.ask("/healthz")).status).toBe(200);
     expect(performance.now() - begun).toBeLessThan(SOON_MS);
-    return id;
+    return { id, status: record["status"] };
   }
 
   /**
@@ -60,7 +63,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
     const begun = performance.now();
     await expectRefused(ALL, one, name);
     expect(performance.now() - begun).toBeLessThan(SOON_MS);
-    const id = await goesOn();
+    const { id, status } = await goesOn();
+    expect(status).toBe("STARTED");
     await mend?.();
     await until(() => isKept(id));
     await ready();
@@ -89,8 +93,9 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
 
   test("that is slow: everything is there", async () => {
     for (const { toEngine } of [one, two]) toEngine.set({ delayMs: 200 });
-    const id = await goesOn();
-    expect(await isKept(id)).toBe(true);
+    const { id, status } = await goesOn();
+    expect(status).toBe("STARTED");
+    await until(() => isKept(id));
     await expectDone(ALL, one, "slow");
     await ready();
   });
@@ -115,11 +120,20 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
   });
 
   test("that one instance alone has lost: the other answers for both", async () => {
-    one.toEngine.set("cut");
-    await expectRefused(ALL, one, "cut");
-    const id = await goesOn();
+    // On a machine that was busy elsewhere it may be held for gone.
+    const cut = async (name: string): Promise<string> => {
+      one.toEngine.set("cut");
+      await expectRefused(ALL, one, name);
+      const { id, status } = await goesOn();
+      if (status === "STARTED") return id;
+      expect(await isLive(one)).toBe(false);
+      one.toEngine.set();
+      await ready();
+      return cut(`${name}-again`);
+    };
+    const id = await cut("cut");
     await until(() => isStale(one));
-    expect((await two.ask("/readyz")).status).toBe(200);
+    await until(() => isReady(two));
     await expectDone(ALL, two, "cut");
     expect(await (await one.ask("/readyz")).json()).toEqual({ status: "stale" });
     one.toEngine.set();
@@ -130,10 +144,14 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
   const run = async (to: Instance, operation: string, input: object, token?: string) => {
     const body = JSON.stringify({ operation, input });
     const who = token === undefined ? "operator" : { token };
-    const answer = await to.ask("/api/v1/run", { method: "POST", body }, who);
+    const answer = await patiently(() => to.ask("/api/v1/run", { method: "POST", body }, who));
     return { status: answer.status, body: (await answer.json()) as Readonly<Record<string, unknown>> };
   };
   const issue = async (input: object = {}) => (await run(one, "auth:issue", { label: "x", ...input })).body;
+  const whoami = { method: "POST", body: JSON.stringify({ operation: "auth:whoami", input: {} }) };
+  /** Of one request. */
+  const statusNow = async (to: Instance, { token }: Readonly<Record<string, unknown>>) =>
+    (await to.ask("/api/v1/run", whoami, { token: String(token) })).status;
   const statusBy = async (to: Instance, { token }: Readonly<Record<string, unknown>>) =>
     (await run(to, "auth:whoami", {}, String(token))).status;
 
@@ -157,8 +175,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
     await engine.start();
     const seen: number[] = [];
     await until(async () => {
-      seen.push(await statusBy(one, ended), await statusBy(two, ended));
-      return (await isReady(one)) && (await isReady(two)) && (await statusBy(two, late)) === 401;
+      seen.push(await statusNow(one, ended), await statusNow(two, ended));
+      return (await isReady(one)) && (await isReady(two)) && (await statusNow(two, late)) === 401;
     });
     // 503 while nobody knows.
     expect(seen.filter((status) => status !== 401 && status !== 503)).toEqual([]);
@@ -166,7 +184,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
     await until(async () => (await sql(`SELECT 1 FROM ended WHERE id = '${ended["id"]}'`)).length === 1);
     expect([await statusBy(one, kept), await statusBy(two, kept)]).toEqual([200, 200]);
     const code = String(link["url"]).split("#login=")[1];
-    const login = await two.ask("/api/v1/login", { method: "POST", body: JSON.stringify({ code }) });
+    const init = { method: "POST", body: JSON.stringify({ code }) };
+    const login = await patiently(() => two.ask("/api/v1/login", init));
     expect(login.status).toBe(401);
   });
 
@@ -175,7 +194,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("an engine", () => {
     expect(await statusBy(two, token)).toBe(200);
     two.child.kill("SIGSTOP");
     const { body } = await run(one, "auth:revoke", { id: token["id"], wait: true });
-    expect(body).toMatchObject({ revoked: true, missing: [two.number] });
+    expect(body["revoked"]).toBe(true);
+    if (await isLive(two)) expect(body["missing"]).toEqual([two.number]);
     const answer = statusBy(two, token);
     await sleep(200);
     two.child.kill("SIGCONT");

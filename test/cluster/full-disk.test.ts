@@ -11,6 +11,8 @@ import { CONFIG, expectDone, ROWS, WRITING } from "./needing.js";
 
 /** Pages that an engine of this size may have left. */
 const MOST_ROUNDS = 2000;
+/** After that a request to the engine is given up. */
+const GIVEN_UP_MS = 2000;
 const { uid, gid } = NOBODY;
 const mountAt = (folder: string) => `mount -t tmpfs -o size=64m,mode=700,uid=${uid},gid=${gid} tmpfs ${folder}`;
 const { possible, reason } = hasPostgres && isRoot ? mountsPossible(mountAt("/mnt")) : { possible: false, reason: "" };
@@ -34,7 +36,7 @@ describeWhere(possible, hasPostgres ? `An engine on a disk of its own${reason}: 
       filler = `/proc/${holder.pid}/root${folder}/filler`;
       cluster = await startCluster(engine.port, CONFIG);
       one = await cluster.start();
-    }, 180_000);
+    });
     afterAll(async () => {
       await cleanUp();
       await cluster?.close();
@@ -55,14 +57,18 @@ describeWhere(possible, hasPostgres ? `An engine on a disk of its own${reason}: 
       const before = await rows();
       fill();
       let accepted = 0;
+      // Of calls that were given up for their time, on a busy machine, nobody knows.
+      let unknown = 0;
       for (const [index, [status, call]] of WRITING.entries()) {
         // There is room in what it has on the disk already.
         for (let round = 0; ; round++) {
+          const begun = performance.now();
           const answer = await call(one, `full-${index}-${round}`);
           if (answer.status === status) accepted++;
           else {
             expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
             expect(await answer.text()).toContain("SHARED_STATE_UNAVAILABLE");
+            if (performance.now() - begun >= GIVEN_UP_MS) unknown++;
             break;
           }
           expect(round).toBeLessThan(MOST_ROUNDS);
@@ -76,7 +82,9 @@ describeWhere(possible, hasPostgres ? `An engine on a disk of its own${reason}: 
       await until(async () => (await one.ask("/readyz")).status === 200);
       await until(async () => (await engine.sql(`SELECT 1 FROM job WHERE id = '${job}'`)).length === 1);
       // Those that were answered are there, and no other.
-      expect(await rows()).toBe(before + accepted);
+      const made = (await rows()) - before;
+      expect(made).toBeGreaterThanOrEqual(accepted);
+      expect(made).toBeLessThanOrEqual(accepted + unknown);
       await expectDone(WRITING, one, "after");
     });
   },

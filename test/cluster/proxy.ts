@@ -12,8 +12,8 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** Starts a proxy to a port of this machine. */
-export async function startProxy(target: number): Promise<TcpProxy> {
+/** Starts a proxy to a port of this machine, which need not be known before the first connection. */
+export async function startProxy(target: () => number): Promise<TcpProxy> {
   let fault: Fault | undefined;
   const sockets = new Set<Socket>();
   const held: (() => void)[] = [];
@@ -41,7 +41,7 @@ export async function startProxy(target: number): Promise<TcpProxy> {
       client.resetAndDestroy();
       return;
     }
-    const upstream = connect(target, "127.0.0.1");
+    const upstream = connect(target(), "127.0.0.1");
     keep(upstream);
     client.on("data", (bytes) => send(upstream, bytes)).once("close", () => end(upstream));
     upstream.on("data", (bytes) => send(client, bytes)).once("close", () => end(client));

@@ -264,7 +264,7 @@ describe("a shared database", () => {
       );
       expect(lost).toEqual([]);
       expect([...openTable(env, "openings").getKeys()]).toHaveLength(openings * children.length);
-    }, 60_000);
+    });
   });
 
   describe("changes", () => {

@@ -138,7 +138,7 @@ describeWhere(hasBubblewrap(), "bubblewrap does not work here")("the image", () 
     await once(child, "exit");
     expect(Date.now() - stopping).toBeLessThan(6000);
     expect(said).toContain("Stopped.");
-  }, 60_000);
+  });
 
   test("opens to nobody off loopback unless it is said", () => {
     writeFileSync(
@@ -376,7 +376,7 @@ describe("proxies", () => {
       expect([put.status, await put.text()]).toEqual([201, expect.anything()]);
       const got = await ask("/files/api/v1/files/scratch/large.bin");
       expect(await got.hash()).toBe(hash.digest("hex"));
-    }, 60_000);
+    });
 
     test("WebDAV: hrefs and Destination carry the prefix", async () => {
       await ask("/files/dav/scratch/one.txt", { method: "PUT" }, "hello");

@@ -156,7 +156,7 @@ describe("the bundle", () => {
     expect(statSync(file).size).toBeLessThan(MAX_BYTES);
     mkdirSync(unpacked);
     expect(await unpackExtension({ mcpbPath: file, outputDir: unpacked, silent: true })).toBe(true);
-  }, 120_000);
+  });
 
   /** Starts the server with what the host puts in for the settings of its user. */
   async function call(settings: Readonly<Record<string, string>>, name: string, args: object): Promise<string> {

@@ -266,7 +266,7 @@ describe("the history of drives", () => {
       expect(await snapshot()).toEqual(last);
     });
     await fc.assert(runs, { numRuns: 8 });
-  }, 120_000);
+  });
 });
 
 /** So long that it is a cell of its own, which is read only with the file. */

@@ -105,7 +105,7 @@ describe("a damaged journal", () => {
     middleId = entries[CHANGES / 2]?.id ?? "";
     await files.close();
     journal = journalOf("first");
-  }, 60_000);
+  });
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
   test("never ends the process that opens it: flipped bytes", async () => {
@@ -147,7 +147,7 @@ describe("a damaged journal", () => {
     // Fewer than a third are lost: the damaged pages, and a batch before them from either end.
     expect(middle?.count).toBeGreaterThan((CHANGES * 2) / 3);
     expect(asideOf("middle")).toHaveLength(1);
-  }, 120_000);
+  });
 
   test("goes on when it is cut short", async () => {
     for (const [index, part] of [0, 0.01, 0.3, 0.9].entries()) {
@@ -156,7 +156,7 @@ describe("a damaged journal", () => {
     }
     const told = await work(["cut-0", "cut-1", "cut-2", "cut-3"]);
     for (const one of Object.values(told)) expect(one).toMatchObject({ newest: "undo", content: "a" });
-  }, 120_000);
+  });
 
   test.each(["empty", "gone"])("is not taken for a new one when its file is %s, and keeps its trash", async (what) => {
     const root = `lost-${what}`;
@@ -305,7 +305,7 @@ describe("killed processes and flipped bytes", () => {
         const big = readFileSync(at(name, "r", "big"), "utf8");
         expect([70_000, 70_005]).toContain(big.length);
       }
-    }, 60_000);
+    });
   });
 
   describe("a journal with flipped bytes", () => {
@@ -333,6 +333,6 @@ describe("killed processes and flipped bytes", () => {
         expect(JSON.parse(told.stdout).complete).toBe(false);
         expect(existsSync(at(name, "r", "after"))).toBe(true);
       }
-    }, 60_000);
+    });
   });
 });

@@ -458,7 +458,7 @@ describe("a long journal", () => {
     for (let index = 0; index < ENTRIES; index++) add(["d", `file-${index % 100}`]);
     for (let index = 0; index < ELSEWHERE; index++) add(["e", "other"]);
     store.flush();
-  }, 60_000);
+  });
   afterAll(async () => {
     await store.leave(user);
     rmSync(home, { recursive: true, force: true });

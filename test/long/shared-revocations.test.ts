@@ -27,7 +27,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("three instances", () => {
     const config = configOf();
     await ground.init(config);
     for (let count = 0; count < 3; count++) {
-      const proxy = await startProxy(ground.engine.port);
+      const proxy = await startProxy(() => ground.engine.port);
       const url = ground.env.DB.replace(`:${ground.engine.port}/`, `:${proxy.port}/`);
       instances.push({ shared: await ground.start(configOf(), undefined, url), proxy, faults: [] });
     }

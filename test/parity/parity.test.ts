@@ -50,7 +50,7 @@ describe.each([
       return [name, labelled(calls, await answersOf(surface, calls, narrowed))];
     });
     answers = Object.fromEntries(await Promise.all(asked));
-  }, 120_000);
+  });
 
   test.each([
     ["over HTTP", "HTTP"],

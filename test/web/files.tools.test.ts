@@ -509,7 +509,7 @@ inBrowser("large uploads of the page", () => {
     expect(sumOf(stage.at("broken/large.bin"))).toBe(sumOf(large));
     expect(readdirSync(stage.at("broken"))).toEqual(["large.bin"]);
     await page.context().close();
-  }, 120_000);
+  });
 
   test("after a reload it goes on when the same file is chosen again; another file is refused", async () => {
     const page = await openFolder("reloaded");
@@ -533,7 +533,7 @@ inBrowser("large uploads of the page", () => {
     expect(sumOf(stage.at("reloaded/large.bin"))).toBe(sumOf(large));
     expect(partOf("reloaded")).toBeUndefined();
     await page.context().close();
-  }, 120_000);
+  });
 
   test("it pauses and goes on where it was; what is cancelled leaves nothing", async () => {
     const page = await openFolder("paused");
@@ -560,7 +560,7 @@ inBrowser("large uploads of the page", () => {
     await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
     expect(sumOf(stage.at("paused/large.bin"))).toBe(sumOf(large));
     await page.context().close();
-  }, 120_000);
+  });
 
   test("what stands at the name is asked about before anything is sent, and replaced as a whole", async () => {
     const page = await openFolder("clash");
@@ -573,14 +573,14 @@ inBrowser("large uploads of the page", () => {
     await tray(page).getByText("1 of 1 uploaded").waitFor(PATIENT);
     expect(sumOf(stage.at("clash/large.bin"))).toBe(sumOf(large));
     await page.context().close();
-  }, 120_000);
+  });
 
   test("a quota stops it with what to do next", async () => {
     const page = await visit("files/small/");
     await choose(page);
     await tray(page).getByText("Delete something, or ask the operator for a larger quota.").waitFor(PATIENT);
     await page.context().close();
-  }, 120_000);
+  });
 });
 
 // What people do with the pointer in a real browser: dragging, picking folders, pictures compared, jobs cancelled, rights for a DID.

@@ -219,7 +219,7 @@ describe("a backup that is taken", () => {
         expect(await backup(other, "restore", file, ...secret)).toMatchObject({ status: 0, stderr: "" });
       expect(readFileSync(join(other, "seed"), "utf8")).toBe(readFileSync(join(folder, "seed"), "utf8"));
       expect(readdirSync(other).filter((name) => /restor/.test(name))).toEqual([]);
-    }, 120_000);
+    });
   });
 
   describe("a backup", () => {
@@ -462,7 +462,7 @@ describe("a backup that is restored", () => {
       ]);
     });
 
-    test.each(cases)("with %s: %j", (key, value) => there(configOf({ [key]: value })), 60_000);
+    test.each(cases)("with %s: %j", (key, value) => there(configOf({ [key]: value })));
 
     test("with all of them, and the venue starts", async () => {
       const { listen: _listen, seed: _seed, mcp: _mcp, stateDir: _stateDir, ...others } = VALUES;
@@ -479,7 +479,7 @@ describe("a backup that is restored", () => {
       const venue = start(["serve", "--config", "venue.json5"], { cwd: other });
       await venue.until(/listens on (\S+)/);
       await venue.stop();
-    }, 120_000);
+    });
   });
 
   test.each(["./store", "./state/store", "./state/drives"])("drives in %s are restored", async (path) => {
@@ -525,7 +525,7 @@ describe("a backup that is restored", () => {
       rmSync(Buffer.concat([Buffer.from(join(folder, "docs/")), Buffer.from([0x66, 0xff])]));
       expect(contentOf(join(other, "docs"))).toEqual(contentOf(join(folder, "docs")));
       for (const one of [folder, other]) chmodSync(join(one, "docs/locked/in"), 0o755);
-    }, 60_000);
+    });
 
     test.each([
       ["notes", "is a drive. --drives"],
@@ -731,18 +731,14 @@ const killedIn = (call: string): Promise<Finished> =>
   startNode(["--import", KILLED_IN, CLI, ...create], { cwd: folder, env: { ...ENV, KILLED_IN: call } }).ended;
 const again = (): Promise<Finished> => runHere(create, { cwd: folder, env: ENV });
 
-test.each(["open", "write:2", "link"])(
-  "before '%s' there is none, and the next try makes it",
-  async (call) => {
-    expect(await killedIn(call)).toMatchObject({ signal: "SIGKILL" });
-    expect(readdirSync(target).filter((name) => name !== "it.backup.part")).toEqual([]);
-    expect(await again()).toMatchObject({ status: 0, stderr: "" });
-    expect(readdirSync(target)).toEqual(["it.backup"]);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    rmSync(file);
-  },
-  120_000,
-);
+test.each(["open", "write:2", "link"])("before '%s' there is none, and the next try makes it", async (call) => {
+  expect(await killedIn(call)).toMatchObject({ signal: "SIGKILL" });
+  expect(readdirSync(target).filter((name) => name !== "it.backup.part")).toEqual([]);
+  expect(await again()).toMatchObject({ status: 0, stderr: "" });
+  expect(readdirSync(target)).toEqual(["it.backup"]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  rmSync(file);
+});
 
 test("once it has its name, it is whole", async () => {
   expect(await killedIn("rm:2")).toMatchObject({ signal: "SIGKILL" });
@@ -753,7 +749,7 @@ test("once it has its name, it is whole", async () => {
   expect(readFileSync(join(elsewhere, "docs/a.txt"), "utf8")).toBe("alpha");
   expect(await again()).toMatchObject({ status: 78 });
   expect(readdirSync(target)).toEqual(["it.backup"]);
-}, 120_000);
+});
 
 test.each(["state", "empty"])(
   "a restore whose last name cannot be given leaves what was there: %s",
@@ -785,5 +781,4 @@ test.each(["state", "empty"])(
     expect(await runHere(command, { cwd: to, env: ENV })).toMatchObject({ status: 0, stderr: "" });
     expect(readFileSync(join(to, stateDir, "keys/alice"))).toEqual(readFileSync(join(from, stateDir, "keys/alice")));
   },
-  120_000,
 );

@@ -54,5 +54,5 @@ describeWhere(hasPostgres, NO_POSTGRES)("cluster status", () => {
     // One that is gone is no difference.
     await other.close();
     expect(await run("status")).toMatchObject({ status: 0, stdout: expect.stringMatching(/^ *3 +gone /m) });
-  }, 30_000);
+  });
 });

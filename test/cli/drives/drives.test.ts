@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { dir, file, map, sign, toMultiCell } from "../../../src/drive/index.js";
 import { layOutEarlier } from "../../drive/store/earlier-store.js";
 import { BUCKET, CREDENTIALS, type FakeS3, REGION, startFakeS3 } from "../../drive/store/s3/fake-s3.js";
@@ -9,7 +9,6 @@ import { runHere } from "../in-process.js";
 import { cleanUp, type Finished, makeFolder, serve } from "../process.js";
 
 afterAll(cleanUp);
-jest.setTimeout(120_000);
 
 describe("drive commands", () => {
   const ALICE = "a1".repeat(32);

@@ -342,7 +342,7 @@ describe("crashes", () => {
     test("at any fifth step of a commit loses nothing that was acknowledged", async () => {
       // Each of them: test/long/killed.test.ts.
       expect(await killAtSteps({ compiled, path }, 5)).toBeGreaterThan(40);
-    }, 240_000);
+    });
 
     test.each(["durable", "fast", "collecting"])(
       "in the middle of many commits loses nothing that was acknowledged: %s",
@@ -358,7 +358,6 @@ describe("crashes", () => {
           await expectIntact(path, Number(child.lines().at(-1)));
         }
       },
-      120_000,
     );
   });
 
@@ -381,5 +380,5 @@ describe("crashes", () => {
     } finally {
       await store.close();
     }
-  }, 60_000);
+  });
 });

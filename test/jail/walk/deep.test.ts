@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, jest, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { type Io, runIo } from "../../../src/core/io.js";
 import { identity, ProcHandles, release } from "../../../src/jail/handles.js";
 import { Sys } from "../../../src/jail/sys.js";
@@ -18,9 +18,6 @@ import { Descent, MAX_HELD } from "../../../src/jail/walk/descent.js";
 import { type Arena, expectClosedSoon, inArena, openDescriptors, staged } from "../arena.js";
 import { codeOf, ENGINES, withFiles } from "../files.js";
 import { deepTreeSuite } from "./deep-tree-suite.js";
-
-/** Making and removing so many takes a while on a busy disk. */
-jest.setTimeout(240_000);
 
 // More levels than a process may open files, and a path longer than a system call takes. test/long has one of 5,000.
 describe("a tree of 2,100 levels", () => deepTreeSuite(2100, { levels: 800, base: 100 }));

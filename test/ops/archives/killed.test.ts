@@ -5,4 +5,4 @@ test("an archive that is unpacked or made by a process that is killed is never s
   const { halves, amid, left } = await killExtracts(9);
   expect(halves).toEqual([]);
   expect([amid, left]).toEqual([3, 3]);
-}, 90_000);
+});

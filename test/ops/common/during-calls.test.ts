@@ -177,57 +177,52 @@ describe("errors behind a commit", () => {
     const entriesOf = async (at: string): Promise<number> =>
       journal ? (await ground.run("history", { path: at, limit: 500 })).entries.length : 0;
 
-    test.each(rows)(
-      "$name",
-      async (row) => {
-        const wrong: string[] = [];
-        let unflushed = 0;
-        const flushes = durability === "flush" && row.flushesNames !== false;
-        for (let when = 1, left = 5; ; when++) {
-          const at = `try-${++tries}`;
-          const files = { "a.txt": "one\n", "large.txt": LARGE, "d/x": "x", "d/deep/y": "y", "linked.txt": "h" };
-          for (const [name, content] of Object.entries(files)) ground.put(`${at}/${name}`, content);
-          ground.mkdir(`${at}/empty`);
-          fs.linkSync(join(ground.dir, at, "linked.txt"), join(ground.outside, at));
-          await row.before?.(ground, at);
-          const [before, entries] = [stateOf(ground, at), await entriesOf(at)];
-          ground.audit.length = 0;
-          let hint: unknown;
-          let code = "OK";
-          const invoke = () => ground.adapter.invoke(`file:${row.op}`, { root: "r", ...row.input(at) });
-          const fault = await withFault(when, async () => {
-            try {
-              hint = ((await invoke()) as { hint?: unknown }).hint;
-            } catch (error) {
-              if (!(error instanceof FileAdapterError)) throw error;
-              code = error.code;
-              hint = error.data["hint"];
-            }
-          });
-          const isChanged = stateOf(ground, at) !== before;
-          const told = `${when} ${fault.at}: ${code}, ${hint}`;
-          if (code === "OK" && !isChanged) wrong.push(`${told}: nothing was made`);
-          if (code !== "OK" && isChanged && !IN_PARTS.some((one) => String(hint).includes(one)))
-            wrong.push(`${told}: it was made`);
-          if (ground.audit.at(-1)?.outcome !== code)
-            wrong.push(`${told}: the audit says ${ground.audit.at(-1)?.outcome}`);
-          if (journal && isChanged !== (await entriesOf(at)) > entries)
-            wrong.push(`${told}: the history says otherwise`);
-          if (ground.internal.length > 0) wrong.push(`${told}: ${ground.internal.splice(0)[0]?.error}`);
-          if (code === "OK" && fault.isFlush) {
-            unflushed++;
-            if (hint !== UNFLUSHED) wrong.push(`${told}: what is not sure is not told`);
+    test.each(rows)("$name", async (row) => {
+      const wrong: string[] = [];
+      let unflushed = 0;
+      const flushes = durability === "flush" && row.flushesNames !== false;
+      for (let when = 1, left = 5; ; when++) {
+        const at = `try-${++tries}`;
+        const files = { "a.txt": "one\n", "large.txt": LARGE, "d/x": "x", "d/deep/y": "y", "linked.txt": "h" };
+        for (const [name, content] of Object.entries(files)) ground.put(`${at}/${name}`, content);
+        ground.mkdir(`${at}/empty`);
+        fs.linkSync(join(ground.dir, at, "linked.txt"), join(ground.outside, at));
+        await row.before?.(ground, at);
+        const [before, entries] = [stateOf(ground, at), await entriesOf(at)];
+        ground.audit.length = 0;
+        let hint: unknown;
+        let code = "OK";
+        const invoke = () => ground.adapter.invoke(`file:${row.op}`, { root: "r", ...row.input(at) });
+        const fault = await withFault(when, async () => {
+          try {
+            hint = ((await invoke()) as { hint?: unknown }).hint;
+          } catch (error) {
+            if (!(error instanceof FileAdapterError)) throw error;
+            code = error.code;
+            hint = error.data["hint"];
           }
-          if (fault.at !== undefined) continue;
-          if (!flushes || unflushed > 0 || --left === 0) break;
-          // On a slow machine folders that are held for a second are opened anew in some tries, which then make more calls than others.
-          when = Math.max(0, when - 20);
+        });
+        const isChanged = stateOf(ground, at) !== before;
+        const told = `${when} ${fault.at}: ${code}, ${hint}`;
+        if (code === "OK" && !isChanged) wrong.push(`${told}: nothing was made`);
+        if (code !== "OK" && isChanged && !IN_PARTS.some((one) => String(hint).includes(one)))
+          wrong.push(`${told}: it was made`);
+        if (ground.audit.at(-1)?.outcome !== code)
+          wrong.push(`${told}: the audit says ${ground.audit.at(-1)?.outcome}`);
+        if (journal && isChanged !== (await entriesOf(at)) > entries) wrong.push(`${told}: the history says otherwise`);
+        if (ground.internal.length > 0) wrong.push(`${told}: ${ground.internal.splice(0)[0]?.error}`);
+        if (code === "OK" && fault.isFlush) {
+          unflushed++;
+          if (hint !== UNFLUSHED) wrong.push(`${told}: what is not sure is not told`);
         }
-        expect(wrong).toEqual([]);
-        if (row.flushesNames !== false) expect(unflushed > 0).toBe(flushes);
-      },
-      60_000,
-    );
+        if (fault.at !== undefined) continue;
+        if (!flushes || unflushed > 0 || --left === 0) break;
+        // On a slow machine folders that are held for a second are opened anew in some tries, which then make more calls than others.
+        when = Math.max(0, when - 20);
+      }
+      expect(wrong).toEqual([]);
+      if (row.flushesNames !== false) expect(unflushed > 0).toBe(flushes);
+    });
   });
 
   describe("a step of the call itself fails behind the commit", () => {

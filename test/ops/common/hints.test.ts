@@ -363,7 +363,7 @@ describe("text that looks alike", () => {
     // White space alone can be seen in the lines that are shown.
     expect(unseenDifference(`a${spaces}\tb`, `a${spaces}b`)).toContain("U+0009 in place of");
     expect(Date.now() - startedMs).toBeLessThan(5_000);
-  }, 120_000);
+  });
 
   describe("a name that looks like another", () => {
     test.each(ALIKE)("%j and %j", async (there, given, difference) => {

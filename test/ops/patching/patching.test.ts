@@ -511,15 +511,11 @@ describe("a patch that is as long as patches may be", () => {
       `*** Begin Patch\n*** Update File: f\n@@ ${"\ufffd".repeat(most / 3 - 40)}x\n+y\n*** End Patch`,
     ],
     ["many sections", `*** Begin Patch\n${"*** Delete File: f\n".repeat(most / 20)}*** End Patch`],
-  ])(
-    "is parsed in a moment: %s",
-    (_, patch) => {
-      const startedMs = Date.now();
-      expect(() => sectionsOf({ root: "r", patch })).not.toThrow(RangeError);
-      expect(Date.now() - startedMs).toBeLessThan(8_000);
-    },
-    60_000,
-  );
+  ])("is parsed in a moment: %s", (_, patch) => {
+    const startedMs = Date.now();
+    expect(() => sectionsOf({ root: "r", patch })).not.toThrow(RangeError);
+    expect(Date.now() - startedMs).toBeLessThan(8_000);
+  });
 
   test("finds the end of a file among many like places", async () => {
     ground.put("f", `x\n${"\n".repeat(60_000)}y\n`);
@@ -527,5 +523,5 @@ describe("a patch that is as long as patches may be", () => {
     const startedMs = Date.now();
     expect(await ground.fail("patch", { patch })).toMatchObject({ code: "NO_MATCH" });
     expect(Date.now() - startedMs).toBeLessThan(8_000);
-  }, 60_000);
+  });
 });

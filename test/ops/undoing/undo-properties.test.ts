@@ -119,7 +119,7 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
       expect(snapshotOf(dir)).toEqual(first);
     });
     await fc.assert(property, runs);
-  }, 120_000);
+  });
 
   test("brings them back one by one wherever folders were moved in between", async () => {
     const steps = fc.array(anyPicked, { minLength: 3, maxLength: 8 });
@@ -131,7 +131,7 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
       expect(snapshotOf(dir)).toEqual(last);
     });
     await fc.assert(property, { numRuns: 30 });
-  }, 120_000);
+  });
 
   test("does so in one call", async () => {
     const property = fc.asyncProperty(anySteps, async (steps) => {
@@ -146,7 +146,7 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
       }
     });
     await fc.assert(property, runs);
-  }, 120_000);
+  });
 });
 
 describe("changes of drives", () => {
@@ -411,7 +411,7 @@ describe("changes of drives", () => {
       expect(await snapshot(invoke)).toEqual(first);
     });
     await fc.assert(runs, RUNS);
-  }, 120_000);
+  });
 
   test("so does undoing everything in one call, with what lies in trees that were deleted later", async () => {
     const runs = fc.asyncProperty(anySteps, async (steps) => {
@@ -426,7 +426,7 @@ describe("changes of drives", () => {
       }
     });
     await fc.assert(runs, RUNS);
-  }, 120_000);
+  });
 });
 
 const KINDS = ["host", "temp", "drive"] as const;
@@ -452,7 +452,7 @@ describe.each(KINDS)("undoing in reverse what all surfaces have changed, on a %s
       await undoAndRedo(ground, kind, () => makeAll(kind, steps));
     });
     await fc.assert(runs, { numRuns: 3 });
-  }, 120_000);
+  });
 
   test("and what each of them has changed in turn", async () => {
     await ground.reset(kind);

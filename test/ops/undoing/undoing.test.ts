@@ -403,5 +403,5 @@ describe.each(["host", "drive"] as const)("undoing the changes of one of two wri
       },
     );
     await fc.assert(property, { numRuns: 15 });
-  }, 120_000);
+  });
 });

@@ -32,7 +32,6 @@ describe("pip3 install, as on Jettson's page", () => {
       const { stdout, exit_code } = ran["use"] ?? {};
       expect([exit_code, stdout]).toEqual([0, expect.stringMatching(/^42\n42 \/workspace\/\.local\/lib\//)]);
     },
-    90_000,
   );
 });
 
@@ -50,7 +49,6 @@ describe("Jettson's data-processing sample", () => {
       expect(ran["sample"]).toMatchObject({ stdout: "100 data.csv\n", exit_code: 0 });
       expect(ran["see"]).toMatchObject({ stdout: "98,n98,n98@acme.io\n" });
     },
-    60_000,
   );
 });
 

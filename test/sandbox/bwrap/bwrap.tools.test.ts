@@ -435,44 +435,36 @@ describe("the network", () => {
   ])("a command with a network by %s", (name, path, other) => {
     const here = needs(refusal === undefined && existsSync(path), refusal ?? `${name} is not installed`);
 
-    here(
-      "reaches other addresses, and neither loopback nor abstract sockets of the host",
-      async () => {
-        const rights =
-          "grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/self/status; id -u; unshare -U true 2>/dev/null || echo none";
-        const commands = {
-          web: WEB,
-          hosts: `${tryHosts}\necho tried`,
-          abstract: ABSTRACT,
-          rights,
-          links: "ls /sys/class/net; cut -d: -f1 /proc/net/dev | tail -n +3",
-        };
-        const { own, ran } = await serveInMachine({ without: [other], files, commands });
-        expect(own).toEqual({ venue: true, abstract: true });
-        expect(ran["web"]).toMatchObject({ stdout: "hello", exit_code: 0 });
-        expect(ran["hosts"]).toMatchObject({ stdout: "tried\n", exit_code: 0 });
-        expect(ran["abstract"]).toMatchObject({ stdout: "refused", exit_code: 0 });
-        expect(String(ran["rights"]?.["stdout"]).replace(/\s+/g, " ")).toBe(
-          "CapEff: 0000000000000000 CapBnd: 0000000000000000 NoNewPrivs: 1 65534 none ",
-        );
-        expect(String(ran["links"]?.["stdout"]).trim().split(/\s+/).sort()).toEqual(["lo", "net0"]);
-        expect(helpers(path)).toEqual([]);
-      },
-      60_000,
-    );
+    here("reaches other addresses, and neither loopback nor abstract sockets of the host", async () => {
+      const rights =
+        "grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/self/status; id -u; unshare -U true 2>/dev/null || echo none";
+      const commands = {
+        web: WEB,
+        hosts: `${tryHosts}\necho tried`,
+        abstract: ABSTRACT,
+        rights,
+        links: "ls /sys/class/net; cut -d: -f1 /proc/net/dev | tail -n +3",
+      };
+      const { own, ran } = await serveInMachine({ without: [other], files, commands });
+      expect(own).toEqual({ venue: true, abstract: true });
+      expect(ran["web"]).toMatchObject({ stdout: "hello", exit_code: 0 });
+      expect(ran["hosts"]).toMatchObject({ stdout: "tried\n", exit_code: 0 });
+      expect(ran["abstract"]).toMatchObject({ stdout: "refused", exit_code: 0 });
+      expect(String(ran["rights"]?.["stdout"]).replace(/\s+/g, " ")).toBe(
+        "CapEff: 0000000000000000 CapBnd: 0000000000000000 NoNewPrivs: 1 65534 none ",
+      );
+      expect(String(ran["links"]?.["stdout"]).trim().split(/\s+/).sort()).toEqual(["lo", "net0"]);
+      expect(helpers(path)).toEqual([]);
+    });
 
-    here(
-      "leaves nothing of it behind when the service is killed",
-      async () => {
-        await serveInMachine({ without: [other], files, commands: { web: WEB }, stays: true }, async (child) => {
-          while (helpers(path).length === 0) await sleep(5);
-          process.kill(child.pid ?? 0, "SIGKILL");
-          for (let look = 0; look < 250 && helpers(path).length > 0; look++) await sleep(20);
-          expect(helpers(path)).toEqual([]);
-        });
-      },
-      60_000,
-    );
+    here("leaves nothing of it behind when the service is killed", async () => {
+      await serveInMachine({ without: [other], files, commands: { web: WEB }, stays: true }, async (child) => {
+        while (helpers(path).length === 0) await sleep(5);
+        process.kill(child.pid ?? 0, "SIGKILL");
+        for (let look = 0; look < 250 && helpers(path).length > 0; look++) await sleep(20);
+        expect(helpers(path)).toEqual([]);
+      });
+    });
   });
 
   /** Processes that connect a network of ours, by this program. */

@@ -2,15 +2,13 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, jest, test } from "@jest/globals";
+import { afterAll, expect, test } from "@jest/globals";
 import { silentLog } from "../../../src/core/ports/log.js";
 import { openAssetBucket } from "../../../src/venue/assets/bucket.js";
 import type { AssetStore } from "../../../src/venue/assets/store.js";
 import { describeWhere } from "../../needs.js";
 import { ALICE, assetsOf, BOB, body, DID, PAGE, wanting, whole } from "./fixture.js";
 import { describeAssetStore } from "./store-suite.js";
-
-jest.setTimeout(60_000);
 
 const { S3_TEST_ENDPOINT: endpoint, S3_TEST_BUCKET: bucket = "drives", AWS_REGION: region = "us-east-1" } = process.env;
 const { AWS_ACCESS_KEY_ID: accessKeyId = "", AWS_SECRET_ACCESS_KEY: secretAccessKey = "" } = process.env;

@@ -56,7 +56,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("approvals, on two instances", () => {
   beforeAll(async () => {
     engine = await startPostgres();
     await initShared(config, env());
-  }, 60_000);
+  });
   afterAll(() => engine?.remove());
   afterEach(async () => {
     for (const one of opened.splice(0)) await one.close();
@@ -203,5 +203,5 @@ describeWhere(hasPostgres, NO_POSTGRES)("approvals, on two instances", () => {
       fault = await two.use(id, "h").catch(() => pause(100, "gone"));
     }
     expect(fault).toBeUndefined();
-  }, 30_000);
+  });
 });

@@ -2,7 +2,8 @@ import { beforeAll, expect, jest, test } from "@jest/globals";
 import { locksOf } from "../../../src/venue/shared/pieces/locks.js";
 import { describeWhere } from "../../needs.js";
 import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
-import { configOf, until, useInstances } from "./ground.js";
+import { until } from "../../until.js";
+import { configOf, useInstances } from "./ground.js";
 import { call, dav, type Served, useVenues } from "./served.js";
 
 /** A body that sets properties, whose names and values are the same. */
@@ -18,7 +19,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("WebDAV at two instances holds", () => {
   beforeAll(async () => {
     one = await ground.serve();
     two = await ground.serve();
-  }, 120_000);
+  });
 
   test("locks: taken at one, used and ended at the other, one at a time in a tree", async () => {
     const info =

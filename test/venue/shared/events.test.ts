@@ -42,7 +42,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("events of two instances", () => {
   beforeAll(async () => {
     engine = await startPostgres();
     await initShared(config, env());
-  }, 60_000);
+  });
   afterAll(() => engine?.remove());
   afterEach(async () => {
     for (const close of closed.splice(0)) await close();
@@ -140,7 +140,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("events of two instances", () => {
       ]);
       expect(JSON.stringify(other.jobs())).not.toContain("path");
     }
-  }, 30_000);
+  });
 
   test("that nobody of the venue sealed are not told; those that were lost are looked for", async () => {
     const [one, two] = [await instance(), await instance()];
@@ -155,5 +155,5 @@ describeWhere(hasPostgres, NO_POSTGRES)("events of two instances", () => {
     await pause(300);
     await engine.start();
     await until(() => two.log.topic(DRIVE).hasLost(position) && two.log.topic("auth").hasLost(position));
-  }, 30_000);
+  });
 });

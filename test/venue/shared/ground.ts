@@ -3,7 +3,6 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfig, VenueConfigInput } from "../../../src/config/types.js";
@@ -26,14 +25,6 @@ export function configOf(more: VenueConfigInput = {}, schema = "venue_files"): V
   return parseConfig({ ...input, ...more }, { baseDir });
 }
 
-export async function until(holds: () => unknown): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await holds()) return;
-    await pause(50);
-  }
-  throw new Error("It never came true");
-}
-
 export interface InstanceGround {
   readonly engine: TestEngine;
   readonly env: { readonly DB: string };
@@ -49,7 +40,7 @@ export function useInstances(): InstanceGround {
   const opened: PostgresShared[] = [];
   beforeAll(async () => {
     if (hasPostgres) engine = await startPostgres();
-  }, 60_000);
+  });
   afterAll(() => engine?.remove());
   afterEach(async () => {
     for (const one of opened.splice(0)) await one.close();

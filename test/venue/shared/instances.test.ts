@@ -9,7 +9,8 @@ import { openShared } from "../../../src/venue/shared/open.js";
 import { startProxy } from "../../cluster/proxy.js";
 import { describeWhere } from "../../needs.js";
 import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
-import { configOf, until, useInstances } from "./ground.js";
+import { until } from "../../until.js";
+import { configOf, useInstances } from "./ground.js";
 
 describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
   const ground = useInstances();
@@ -117,7 +118,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
     await ground.engine.start();
     await until(() => lines.includes("the shared state is reached again") && gaps.length > 0);
     await expect(one.query("SELECT 1 AS n")).resolves.toEqual([{ n: 1 }]);
-  }, 60_000);
+  });
 
   test("that hear nothing of what they notify are refused: a pooler by transaction is in between", async () => {
     const engine = { postgres, url: ground.env.DB, schema: "venue_files", requests: { durations: [], failures: 0 } };
@@ -129,7 +130,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
   });
 
   test("whose way to the engine takes 200 ms start and go on", async () => {
-    const proxy = await startProxy(ground.engine.port);
+    const proxy = await startProxy(() => ground.engine.port);
     // There and back.
     proxy.set({ delayMs: 200 });
     const far = ground.env.DB.replace(`:${ground.engine.port}/`, `:${proxy.port}/`);
@@ -139,7 +140,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
     expect(one.tick.isStale).toBe(false);
     await one.close();
     await proxy.close();
-  }, 30_000);
+  });
 
   test("wait at their start for an engine that comes within ten seconds", async () => {
     await ground.engine.stop();
@@ -147,7 +148,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("instances", () => {
     await pause(1500);
     await ground.engine.start();
     await expect((await starting).query("SELECT 1 AS n")).resolves.toEqual([{ n: 1 }]);
-  }, 30_000);
+  });
 
   test.each([
     [0, /earlier version.*cluster init/],
@@ -189,4 +190,4 @@ test("an engine that is not there ends the start with 69", async () => {
   await shared.close();
   expect(error).toMatchObject({ exitStatus: 69 });
   expect(String(error)).not.toMatch(/word|127\.0/);
-}, 30_000);
+});

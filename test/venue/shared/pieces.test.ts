@@ -120,7 +120,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     await two.begun(1);
     two.writes[0]?.resolve(WRITTEN);
     await expect(again).resolves.toMatchObject({ written: 1 });
-  }, 30_000);
+  });
 
   test("a change with an operation id that a stopped engine heard of too late is the other's to make", async () => {
     const one = await instance();

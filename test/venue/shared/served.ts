@@ -46,7 +46,7 @@ export function useVenues(): VenueGround {
     if (!hasPostgres) return;
     const [engine, s3] = await Promise.all([startPostgres(), startFakeS3()]);
     parts = { engine, s3 };
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const venue of open) await venue.close();
     await parts?.s3.close();

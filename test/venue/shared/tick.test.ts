@@ -2,7 +2,8 @@ import { afterEach, expect, jest, test } from "@jest/globals";
 import type { Log } from "../../../src/core/ports/log.js";
 import { describeWhere } from "../../needs.js";
 import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
-import { configOf, until, useInstances } from "./ground.js";
+import { until } from "../../until.js";
+import { configOf, useInstances } from "./ground.js";
 
 const { now } = Date;
 const APART = "the clocks of this machine and of the shared engine are apart";

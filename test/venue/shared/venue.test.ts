@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, expect, test } from "@jest/globals";
 import { describeWhere } from "../../needs.js";
 import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
-import { until } from "./ground.js";
+import { until } from "../../until.js";
 import { ask, call, local, type Served, STATIC, useVenues } from "./served.js";
 
 describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
@@ -15,7 +15,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
   beforeAll(async () => {
     one = await ground.serve();
     two = await ground.serve({ auth: { tokens: [] } });
-  }, 120_000);
+  });
   const whoami = { operation: "auth:whoami", input: {} };
 
   test("takes a token at one that was made at the other, until it is revoked at a third place", async () => {
@@ -228,7 +228,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
       expect(rows).toContainEqual({ id: id.slice(2), state: "open" });
       await cancel(to, id);
     }
-  }, 40_000);
+  });
 
   test("lets its part of the rate limit through at each", async () => {
     const three = await ground.serve({ rateLimit: { perSecond: 1, burst: 12 } });
@@ -248,7 +248,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
       VALUES (77, 'x', 'silent', '1', '{}', clock_timestamp() + interval '1 minute', now())`);
     expect(await revoke(8)).toMatchObject({ revoked: true, missing: [77], effectiveBy: expect.any(Number) });
     await ground.sql("DELETE FROM instance WHERE number = 77");
-  }, 20_000);
+  });
 
   test("goes on by static tokens without its engine, and judges nothing else by an old view", async () => {
     const { token } = await call(one, "auth:issue", { label: "x" });
@@ -277,5 +277,5 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     }
     expect(await call(one, "auth:whoami", {}, token)).toMatchObject({ operator: true });
     expect((await upload()).status).toBe(201);
-  }, 60_000);
+  });
 });

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Client } from "@modelcontextprotocol/client";
 import { parseConfig } from "../../../src/config/load.js";
 import type { VenueConfigInput } from "../../../src/config/types.js";
@@ -17,7 +17,6 @@ import { failureOf } from "../../ops/ground.js";
 import { invoke } from "../../surfaces/http/client.js";
 import { mcpClient } from "../../surfaces/mcp/sessions.js";
 
-jest.setTimeout(60_000);
 const ALICE: SurfaceContext = { callerDID: "did:key:z6MkAlice", authentication: "identity" };
 
 describe("drives", () => {

@@ -1,14 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import type { DriveEngine, LogEntry } from "../../../../src/drive/engine/engine.js";
 import { openEmbeddedStore } from "../../../../src/drive/store/embedded/embedded.js";
 import { createMemoryStore } from "../../../../src/drive/store/memory.js";
 import { openBucket } from "../../store/s3/bucket.js";
 import { ALICE, clockAt, openEngine, tapped } from "../engines.js";
-
-jest.setTimeout(120_000);
 
 const HOUR = 3_600_000;
 const ends: (() => Promise<void> | void)[] = [];

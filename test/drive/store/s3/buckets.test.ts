@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Log } from "../../../../src/core/ports/log.js";
 import { sha3 } from "../../../../src/drive/cad3/ref.js";
 import { openLocalCache } from "../../../../src/drive/store/s3/packs/local-cache.js";
@@ -15,8 +15,6 @@ import { storeSuite } from "../suite.js";
 import { append, type Bucket, logOf, namesIn, openBucket, type Venue } from "./bucket.js";
 import { CREDENTIALS, type FakeS3, startFakeS3 } from "./fake-s3.js";
 import { type Stores, storesOn } from "./stores.js";
-
-jest.setTimeout(120_000);
 
 storeSuite("object", async (now) => {
   const fake = await startFakeS3(7);
