@@ -3,19 +3,12 @@
 import type { AccessRights } from "../core/call/caller.js";
 import { readUcans } from "../core/call/ucans.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
-import type { HeldGrant, UcanToken, UcanVerifier } from "../ucan/verify/proof.js";
-import {
-  type Authority,
-  type AuthorityFacts,
-  CallerAuthority,
-  ownerGrants,
-  type ProofFaults,
-  type Winner,
-} from "./authority.js";
+import type { UcanToken, UcanVerifier } from "../ucan/verify/proof.js";
+import { Authority, type AuthorityFacts, driveOwnerGrants, ownerGrants } from "./authority.js";
 import type { CapabilityRules } from "./capability-rules.js";
 import { type CapsReading, withRootsOnDrives } from "./caps-list.js";
 import type { DenialReason } from "./denial.js";
-import { covers, everyDriveOf, type Grant, isOf, type Need, parseGrant } from "./grant.js";
+import { everyDriveOf, type Grant, isOf, parseGrant } from "./grant.js";
 
 /** The fields of a root that rights depend on. */
 interface OwnedRoot {
@@ -29,7 +22,10 @@ interface OwnedRoot {
 /** Authorities of callers, for one set of rules and roots. */
 export interface Authorities {
   of(context: SurfaceContext): Authority;
-  /** The caller's authority over its own drives, for the drive adapters. */
+  /**
+   * The caller's authority in operations on drives by name: everything in its own but approving, within the bounds of its
+   * identity tokens. Those of other callers have no names there, so proofs give nothing, and denials name nobody to ask.
+   */
   inDrives(context: SurfaceContext): Authority;
   /** Canonical DID of the owner of the drives that a caller uses: itself. `undefined`: no DID, or anonymous. */
   driveOwner(context: SurfaceContext): string | undefined;
@@ -106,9 +102,13 @@ export function createAuthorities(
     },
     inDrives(given) {
       const context: SurfaceContext = given.access === undefined ? given : holderOf(given.access);
-      const { self, ...brought } = broughtBy(context);
       const owner = driveOwner(given) ?? NOBODY;
-      return new DriveAuthority({ ...brought, owner, self: self?.grants.filter((grant) => grant.owner === owner) });
+      const { fault, bearsProofs, self = { grants: [everyDriveOf(owner)], expiresAt: null } } = broughtBy(context);
+      return new Authority({
+        ...{ fault, bearsProofs, self, driveOwner: owner, given: driveOwnerGrants(owner), added: NONE },
+        ...{ isOperator: false, did: undefined, isAnonymous: false, tokens: NONE, bound: NOBODYS },
+        ...{ publicGrants: NONE, owners: new Map(), operator: undefined, roots: NONE },
+      });
     },
     of(given) {
       // The bearer of an access token has the rights of its maker, and no proofs or public grants of its own.
@@ -119,7 +119,7 @@ export function createAuthorities(
       const fault = access === undefined ? brought.fault : textsOf(given).fault;
       const isAnonymous = context.authentication === "public";
       const bound = did === undefined ? NONE : tokens.filter((token) => isBound(token, did, isAnonymous));
-      return new CallerAuthority({
+      return new Authority({
         // Written out: an object made by a spread is slow (dictionary mode), and this runs at every request.
         owners: ownersFor(context),
         operator: shared.operator,
@@ -190,61 +190,4 @@ function selfOf(tokens: readonly UcanToken<Grant>[]): AuthorityFacts["self"] {
     grants: bounding.flatMap(({ own }) => own),
     expiresAt: ends.length === 0 ? null : Math.min(...ends),
   };
-}
-
-// The authority of a caller over its own drives.
-
-interface DriveAuthorityFacts {
-  readonly fault: DenialReason | undefined;
-  readonly bearsProofs: boolean;
-  readonly owner: string;
-  /** Capability lists of the caller's identity tokens: bounds in its own drives. Absent: unbounded. */
-  readonly self: readonly Grant[] | undefined;
-}
-
-/**
- * The authority of a caller in operations on drives by name: everything in its own, within the bounds of its identity tokens.
- * Those of other callers have no names there, so proofs give nothing, and denials name nobody to ask.
- */
-class DriveAuthority implements Authority {
-  readonly fault?: DenialReason;
-  readonly isEverything: boolean;
-  readonly bearsProofs: boolean;
-  readonly audience = undefined;
-  readonly #grants: readonly Grant[];
-
-  constructor({ fault, bearsProofs, owner, self }: DriveAuthorityFacts) {
-    if (fault !== undefined) this.fault = fault;
-    this.isEverything = fault === undefined && self === undefined;
-    this.bearsProofs = bearsProofs;
-    this.#grants = fault === undefined ? (self ?? [everyDriveOf(owner)]) : [];
-  }
-
-  ownerOf(): undefined {
-    return undefined;
-  }
-
-  isOwned(): boolean {
-    return false;
-  }
-
-  covering(need: Need): Winner | undefined {
-    return this.#grants.some((grant) => covers(grant, need)) ? {} : undefined;
-  }
-
-  grantsIn(drive: string): readonly Grant[] {
-    return this.#grants.filter(({ segments }) => segments.length === 0 || segments[0] === drive);
-  }
-
-  grants(): readonly Grant[] {
-    return this.#grants;
-  }
-
-  proofFaults(): ProofFaults {
-    return { reasons: [] };
-  }
-
-  delegable(): HeldGrant<Grant> | undefined {
-    return undefined;
-  }
 }

@@ -30,34 +30,6 @@ export interface ProofFaults {
   readonly renew?: string;
 }
 
-/** The rights of a caller, before any caps list narrows them. */
-export interface Authority {
-  /** The request is refused as a whole, for this reason. */
-  readonly fault?: DenialReason;
-  /** Everything is permitted, so nothing else needs checking. */
-  readonly isEverything: boolean;
-  /** Whether the request brought proofs. Then only they and the caller's own rights count, not public grants. */
-  readonly bearsProofs: boolean;
-  /** DID that a denial may name as the audience of a UCAN to ask for. Absent: a proof could not help. */
-  readonly audience: string | undefined;
-  /** DID of a root's owner. */
-  ownerOf(root: string | undefined, as: View): string | undefined;
-  /** Whether a root has its own owner, whom callers without rights there must not learn of. */
-  isOwned(root: string): boolean;
-  covering(need: Need, as: View): Winner | undefined;
-  /** Every grant that applies in a root. */
-  grantsIn(root: string, as: View): Iterable<Grant>;
-  /**
-   * Every grant, for display.
-   * @param viewOf how each root is to be judged
-   */
-  grants(viewOf: (root: string) => View): Iterable<Grant>;
-  /** @param need what the proofs should have covered */
-  proofFaults(need: Need, as: View): ProofFaults;
-  /** A delegable grant that covers the need: owned, granted by the configuration, or proven. */
-  delegable(need: Need, as: View): HeldGrant<Grant> | undefined;
-}
-
 /** The facts that the rights of a caller follow from. */
 export interface AuthorityFacts {
   readonly fault: DenialReason | undefined;
@@ -84,9 +56,11 @@ export interface AuthorityFacts {
   readonly roots: readonly string[];
 }
 
-/** The rights of one caller in one request, computed lazily. */
-export class CallerAuthority implements Authority {
-  readonly fault?: DenialReason;
+/** The rights of one caller in one request, before any caps list narrows them, computed lazily. */
+export class Authority {
+  /** The request is refused as a whole, for this reason. */
+  readonly fault: DenialReason | undefined;
+  /** Everything is permitted, so nothing else needs checking. */
   readonly isEverything: boolean;
   readonly #facts: AuthorityFacts;
   #ownRights: readonly Grant[] | undefined;
@@ -94,23 +68,27 @@ export class CallerAuthority implements Authority {
   constructor(facts: AuthorityFacts) {
     this.#facts = facts;
     this.isEverything = facts.fault === undefined && facts.isOperator && facts.self === undefined;
-    if (facts.fault !== undefined) this.fault = facts.fault;
+    this.fault = facts.fault;
   }
 
+  /** Whether the request brought proofs. Then only they and the caller's own rights count, not public grants. */
   get bearsProofs(): boolean {
     return this.#facts.bearsProofs;
   }
 
+  /** DID that a denial may name as the audience of a UCAN to ask for. Absent: a proof could not help. */
   get audience(): string | undefined {
     const { did, isAnonymous } = this.#facts;
     return isAnonymous ? undefined : did;
   }
 
+  /** DID of a root's owner. */
   ownerOf(root: string | undefined, as: View): string | undefined {
     const { owners, operator } = this.#facts;
     return root === undefined || as === "missing" ? operator : (owners.get(root) ?? operator);
   }
 
+  /** Whether a root has its own owner, whom callers without rights there must not learn of. */
   isOwned(root: string): boolean {
     return this.#facts.owners.has(root);
   }
@@ -123,6 +101,7 @@ export class CallerAuthority implements Authority {
     return this.#findProof(need, as);
   }
 
+  /** Every grant that applies in a root. */
   *grantsIn(root: string, as: View): Generator<Grant> {
     const reaches = ({ segments }: Grant) => segments.length === 0 || segments[0] === root;
     if (this.fault !== undefined) return;
@@ -130,6 +109,10 @@ export class CallerAuthority implements Authority {
     for (const { grant } of this.#provenGrants(this.ownerOf(root, as))) if (reaches(grant)) yield grant;
   }
 
+  /**
+   * Every grant, for display.
+   * @param viewOf how each root is to be judged
+   */
   *grants(viewOf: (root: string) => View): Generator<Grant> {
     if (this.fault !== undefined) return;
     yield* this.#directGrants();
@@ -151,6 +134,7 @@ export class CallerAuthority implements Authority {
     }
   }
 
+  /** @param need what the proofs should have covered */
   proofFaults(need: Need, as: View): ProofFaults {
     const reasons = new Set<DenialReason>();
     let renew: string | undefined;
@@ -165,6 +149,7 @@ export class CallerAuthority implements Authority {
     return { reasons: [...reasons], ...(renew === undefined ? {} : { renew }) };
   }
 
+  /** A delegable grant that covers the need: owned, granted by the configuration, or proven. */
   delegable(need: Need, as: View): HeldGrant<Grant> | undefined {
     const { self } = this.#facts;
     if (need.owner !== undefined) {
@@ -181,10 +166,7 @@ export class CallerAuthority implements Authority {
   #ownDrivesCover(need: Need): boolean {
     const { self, driveOwner } = this.#facts;
     if (driveOwner === undefined || need.owner !== driveOwner) return false;
-    // As in roots on its drives, it decides what others may change there.
-    return self === undefined
-      ? covers(everyDriveOf(driveOwner), need) || need.words[0] === APPROVE
-      : self.grants.some((grant) => covers(grant, need));
+    return (self?.grants ?? driveOwnerGrants(driveOwner)).some((grant) => covers(grant, need));
   }
 
   /** The caller's own rights: no proofs, no public grants. */
@@ -246,6 +228,12 @@ const OPERATORS: readonly Grant[] = [EVERYTHING, APPROVAL_EVERYWHERE];
 /** The grants of an owner in its root. */
 export const ownerGrants = (root: string): readonly Grant[] =>
   [EVERYTHING, APPROVAL_EVERYWHERE].map((grant) => narrowToRoot(grant, root));
+
+/** The grants of an owner in its drives. As in roots on them, it decides what others may change there. */
+export const driveOwnerGrants = (owner: string): readonly Grant[] => [
+  everyDriveOf(owner),
+  { ...everyDriveOf(owner), words: [APPROVE], written: { with: "dlfs://", can: APPROVE } },
+];
 
 /** A grant on every root, narrowed to one root. */
 const narrowToRoot = ({ words, written: { can } }: Grant, root: string): Grant => ({

@@ -41,6 +41,12 @@ interface JudgedParts<G> {
  * decides the result.
  */
 export class JudgedToken<G> implements UcanToken<G> {
+  readonly text: string;
+  readonly decoded: DecodedToken;
+  readonly id: string;
+  readonly carriesCapabilities: boolean;
+  readonly own: readonly G[];
+  readonly entries: TokenForm<G>["entries"];
   readonly proofs: readonly (JudgedToken<G> | TokenFault)[];
   readonly #form: TokenForm<G>;
   readonly #rules: JudgingRules<G>;
@@ -50,33 +56,15 @@ export class JudgedToken<G> implements UcanToken<G> {
 
   constructor({ form, proofs, rules, witness }: JudgedParts<G>) {
     this.#form = form;
+    this.text = form.text;
+    this.decoded = form.decoded;
+    this.id = form.id;
+    this.carriesCapabilities = form.carriesCapabilities;
+    this.own = form.own;
+    this.entries = form.entries;
     this.proofs = proofs;
     this.#rules = rules;
     this.#witness = witness;
-  }
-
-  get text(): string {
-    return this.#form.text;
-  }
-
-  get decoded(): DecodedToken {
-    return this.#form.decoded;
-  }
-
-  get id(): string {
-    return this.#form.id;
-  }
-
-  get carriesCapabilities(): boolean {
-    return this.#form.carriesCapabilities;
-  }
-
-  get own(): readonly G[] {
-    return this.#form.own;
-  }
-
-  get entries(): TokenForm<G>["entries"] {
-    return this.#form.entries;
   }
 
   check(): TokenFault | undefined {
