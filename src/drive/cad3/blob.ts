@@ -17,7 +17,8 @@ import { BLOB_TAG } from "./scalar.js";
 
 /** Chunk size; longer blobs are trees of chunks of this size. */
 export const CHUNK_BYTES = 4096;
-const FAN_OUT = 16;
+/** Maximum children of a long blob. */
+export const FAN_OUT = 16;
 
 /** Children of a long blob: `children` blobs, each except the last of `childBytes` bytes. */
 export interface BlobLayout {
@@ -33,6 +34,9 @@ export function blobLayout(length: number): BlobLayout {
   const children = Math.ceil(length / childBytes);
   return { children, childBytes, lastBytes: length - (children - 1) * childBytes };
 }
+
+export const childLength = ({ children, childBytes, lastBytes }: BlobLayout, place: number): number =>
+  place < children - 1 ? childBytes : lastBytes;
 
 /**
  * Length of a blob's encoding in bytes. All children except the last hold at least 4096 bytes, so they are never
@@ -54,63 +58,71 @@ export function encodedBlobBytes(length: number): number {
  */
 export function blobCell(tag: number, content: Uint8Array, emit?: Emit): Cell {
   if (content.length <= CHUNK_BYTES) return cellFrom(chunkBytes(tag, content));
-  const tree = createBlobTree(emit);
-  for (let at = 0; at < content.length; at += CHUNK_BYTES) tree.add(content.subarray(at, at + CHUNK_BYTES));
+  const tree = new BlobTree(emit);
+  const refOfChunk = emit === undefined ? createChunkHasher() : (chunk: Uint8Array) => emitChunk(chunk, emit);
+  for (let at = 0; at < content.length; at += CHUNK_BYTES) {
+    const chunk = content.subarray(at, at + CHUNK_BYTES);
+    tree.add({ ref: refOfChunk(chunk), length: chunk.length });
+  }
   return tree.finish(tag);
 }
 
-/** Builds a long blob from its chunks, holding at most 16 hashes per level. */
-export interface BlobTree {
-  /** Every chunk except the last has exactly 4096 bytes. */
-  add(chunk: Uint8Array): void;
-  /** The top cell; requires more than one chunk. @param tag of the blob or string */
-  finish(tag: number): Cell;
-}
-
-interface Child {
+/** A blob as a part of a longer one. */
+export interface BlobPart {
   readonly ref: Uint8Array;
   readonly length: number;
 }
 
-/** @param emit called for every branch below the top as soon as it is complete */
-function createBlobTree(emit?: Emit): BlobTree {
-  const levels: Child[][] = [];
-  const refOfChunk = emit === undefined ? createChunkHasher() : (chunk: Uint8Array) => emitChunk(chunk, emit);
-  const put = (height: number, child: Child): void => {
-    levels[height] ??= [];
-    const level = levels[height];
-    // A full level is joined only when another child arrives: it may be the top, whose tag differs from the others.
-    if (level.length === FAN_OUT) put(height + 1, join(level.splice(0), emit));
-    level.push(child);
-  };
-  return {
-    add: (chunk) => put(0, { ref: refOfChunk(chunk), length: chunk.length }),
-    finish(tag) {
-      // Remainder at the right edge: nothing, or one blob shorter than its siblings.
-      let rest: Child[] = [];
-      for (let height = 0; height < levels.length; height += 1) {
-        const level = levels[height] ?? [];
-        if (level.length + rest.length > FAN_OUT) put(height + 1, join(level, emit));
-        else rest = [...level, ...rest];
-        if (height < levels.length - 1 && rest.length > 1) rest = [join(rest, emit)];
-      }
-      return joinChildren(tag, rest);
-    },
-  };
+/** Builds a long blob from its chunks, holding at most 16 hashes per level. */
+export class BlobTree {
+  readonly #emit: Emit | undefined;
+  readonly #levels: BlobPart[][];
+
+  /**
+   * @param emit called for every branch below the top as soon as it is complete
+   * @param levels the right edge of a blob to be continued: whole blobs of 4096 bytes, of 16 times that, and so on
+   */
+  constructor(emit: Emit | undefined, levels: readonly (readonly BlobPart[])[] = []) {
+    this.#emit = emit;
+    this.#levels = levels.map((level) => [...level]);
+  }
+
+  /** @param part a chunk, of 4096 bytes unless it is the last, or at a greater height a whole blob */
+  add(part: BlobPart, height = 0): void {
+    this.#levels[height] ??= [];
+    const level = this.#levels[height];
+    // A full level is joined only when another part arrives: it may be the top, whose tag differs from the others.
+    if (level.length === FAN_OUT) this.add(this.#join(level.splice(0)), height + 1);
+    level.push(part);
+  }
+
+  /** The top cell; requires more than one chunk. @param tag of the blob or string */
+  finish(tag: number): Cell {
+    const levels = this.#levels;
+    // Remainder at the right edge: nothing, or one blob shorter than its siblings.
+    let rest: BlobPart[] = [];
+    for (let height = 0; height < levels.length; height += 1) {
+      const level = levels[height] ?? [];
+      if (level.length + rest.length > FAN_OUT) this.add(this.#join(level), height + 1);
+      else rest = [...level, ...rest];
+      if (height < levels.length - 1 && rest.length > 1) rest = [this.#join(rest)];
+    }
+    return joinParts(tag, rest);
+  }
+
+  #join(parts: readonly BlobPart[]): BlobPart {
+    const cell = joinParts(BLOB_TAG, parts);
+    if (isBranch(cell.ref)) this.#emit?.(cell);
+    return { ref: cell.ref, length: lengthOf(parts) };
+  }
 }
 
-function join(children: readonly Child[], emit: Emit | undefined): Child {
-  const cell = joinChildren(BLOB_TAG, children);
-  if (isBranch(cell.ref)) emit?.(cell);
-  return { ref: cell.ref, length: lengthOf(children) };
+function joinParts(tag: number, parts: readonly BlobPart[]): Cell {
+  const refs = parts.map(({ ref }) => ref);
+  return joinCell(tag, lengthOf(parts), refs);
 }
 
-function joinChildren(tag: number, children: readonly Child[]): Cell {
-  const refs = children.map(({ ref }) => ref);
-  return joinCell(tag, lengthOf(children), refs);
-}
-
-const lengthOf = (children: readonly Child[]): number => children.reduce((sum, { length }) => sum + length, 0);
+const lengthOf = (parts: readonly BlobPart[]): number => parts.reduce((sum, { length }) => sum + length, 0);
 
 function emitChunk(chunk: Uint8Array, emit: Emit): Uint8Array {
   const cell = cellFrom(chunkBytes(BLOB_TAG, chunk));

@@ -2,7 +2,7 @@
 
 import { escapeText } from "../../core/errors/texts.js";
 import type { Value } from "../cad3/value.js";
-import { driveError } from "../error.js";
+import { alreadyExists, driveError, isADirectory, notEmpty, notFound } from "../error.js";
 import { DEFAULT_TREE_LIMITS, invalidPath, parseNames, type TreeLimits } from "./name.js";
 import {
   contentOf,
@@ -16,7 +16,7 @@ import {
   type Utime,
   viewOf,
 } from "./node.js";
-import { entryAt, notFound, replaceAt, stampFor, walk } from "./tree-path.js";
+import { entryAt, replaceAt, stampFor, walk } from "./tree-path.js";
 
 /** One change to a tree. */
 export interface TreeChange {
@@ -64,13 +64,12 @@ export function applyOp(root: Value, change: TreeChange): Node {
 
 function rootFault({ op, path }: TreeChange): Error {
   if (op === "delete") return invalidPath(path, "the root cannot be deleted");
-  return op === "mkdir" || op === "create" ? alreadyExists(path) : isDirectory(path);
+  return op === "mkdir" || op === "create" ? alreadyExists(path) : isADirectory(path);
 }
 
 function deletion({ path }: TreeChange, { live }: Slot): (stamp: bigint) => Node {
   if (live === undefined) throw notFound(path);
-  if (live.kind === "directory" && hasLiveEntry(live))
-    throw driveError("NOT_EMPTY", `Directory not empty: ${shown(path)}`);
+  if (live.kind === "directory" && hasLiveEntry(live)) throw notEmpty(path);
   return tombstone;
 }
 
@@ -85,7 +84,7 @@ function addition(change: TreeChange, slot: Slot, limits: TreeLimits): (stamp: b
   if (op === "mkdir" || op === "create") {
     if (slot.live !== undefined) throw alreadyExists(path);
   } else if (slot.live?.kind === "directory") {
-    throw isDirectory(path);
+    throw isADirectory(path);
   }
   if (slot.held === undefined && slot.parent.entries.size >= limits.maxEntries) {
     throw driveError("LIMIT", `Too many entries in a directory: limit ${limits.maxEntries}`);
@@ -104,11 +103,7 @@ function appendedContent(
   const start = before === undefined ? NO_BYTES : contentOf(before);
   const size = start.length + data.length;
   if (size > limits.maxFileBytes) {
-    throw driveError("TOO_LARGE", `File too large: ${size} bytes, limit ${limits.maxFileBytes}: ${shown(path)}`);
+    throw driveError("TOO_LARGE", `File too large: ${size} bytes, limit ${limits.maxFileBytes}: ${escapeText(path)}`);
   }
   return start.length === 0 ? data : Buffer.concat([start, data], size);
 }
-
-const alreadyExists = (path: string): Error => driveError("EXISTS", `Already exists: ${shown(path)}`);
-const isDirectory = (path: string): Error => driveError("IS_A_DIRECTORY", `Is a directory: ${shown(path)}`);
-const shown = (path: string): string => escapeText(path);

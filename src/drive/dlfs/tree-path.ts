@@ -1,8 +1,7 @@
 // Paths in a drive's tree: lookup, timestamps of changes, and replacement of a node.
 
-import { escapeText } from "../../core/errors/texts.js";
 import type { Value } from "../cad3/value.js";
-import { driveError } from "../error.js";
+import { driveError, notADirectory, notFound } from "../error.js";
 import { LAST_TIME } from "./name.js";
 import {
   type Directory,
@@ -35,9 +34,9 @@ export function walk(root: Value, names: readonly string[]): TreePath {
   const directories = [parent];
   for (const [depth, name] of names.entries()) {
     const view = entryAt(parent, name);
-    const here = names.slice(0, depth + 1).join("/");
+    const here = names.slice(0, depth + 1);
     if (view === undefined || view.kind === "tombstone") throw notFound(here);
-    if (view.kind === "file") throw driveError("NOT_A_DIRECTORY", `Not a directory: ${escapeText(here)}`);
+    if (view.kind === "file") throw notADirectory(here);
     parent = view;
     directories.push(view);
   }
@@ -86,5 +85,3 @@ export function replaceAt(path: TreePath, entry: readonly [string, Node], stamp:
   }
   return node;
 }
-
-export const notFound = (path: string): Error => driveError("NOT_FOUND", `Not found: ${escapeText(path)}`);

@@ -12,22 +12,12 @@ import { createDrive, deleteDrive } from "../dlfs/lifetime.js";
 import { invalidPath } from "../dlfs/name.js";
 import { directoryNode, fileNode, laterTime, metadataFor, type Node, tombstone, viewOf } from "../dlfs/node.js";
 import { replaceAt } from "../dlfs/tree-path.js";
+import { alreadyExists, isADirectory, notEmpty, notFound } from "../error.js";
 import type { CellScope } from "./cells.js";
 import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./content/blob-writer.js";
 import { compareTrees, type Difference, withContentOf } from "./content/differences.js";
 import { nodeWith, placeIn, requireOutside, type Slot, slotFor } from "./content/slot.js";
-import {
-  alreadyExists,
-  entriesAt,
-  isADirectory,
-  knownSize,
-  notEmpty,
-  notFound,
-  readAt,
-  statAt,
-  type Tree,
-  viewAt,
-} from "./content/tree-read.js";
+import { entriesAt, knownSize, readAt, statAt, type Tree, viewAt } from "./content/tree-read.js";
 import type {
   DriveChange,
   DriveContent,

@@ -5,8 +5,7 @@ import { cellOf } from "../cad3/encoding/cell.js";
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { ParsedCell, ParsedIndex } from "../cad3/encoding/parsed.js";
 import type { CadMap } from "../cad3/maps/hash-map.js";
-import { hashOfRef, isBranch, toHex } from "../cad3/ref.js";
-import { NIL } from "../cad3/scalar.js";
+import { hexOfBranch, isBranch, toHex } from "../cad3/ref.js";
 import { createLru } from "../lru.js";
 import { type CellPool, createScope, createTurn, type Overlay } from "./cells.js";
 import { readIntact, summaryOf } from "./content/listing.js";
@@ -133,23 +132,15 @@ async function countBag(bag: Bag, pool: CellPool, overlay: Overlay): Promise<Sum
       });
       continue;
     }
-    const hashes = parts.map(({ ref }) => toHex(hashOfRef(ref)));
-    const branches = hashes.filter((_, place) => isBranch(parts[place]?.ref ?? NIL));
-    const found = new Map(zip(branches, await readIntact(branches, scope)));
-    for (const [place, { ref, times }] of parts.entries()) {
+    const branches = parts.flatMap(({ ref }) => (isBranch(ref) ? [hexOfBranch(ref)] : []));
+    const found = (await readIntact(branches, scope)).values();
+    for (const { ref, times } of parts) {
       await turn();
-      const cell = readCell(isBranch(ref) ? found.get(hashes[place] ?? "") : ref);
+      const cell = readCell(isBranch(ref) ? found.next().value : ref);
       if (cell !== undefined) addParts(cell, kind, (below, part) => bag.add(below, part, times));
     }
   }
   return { bytes, freed };
-}
-
-function* zip<A, B>(keys: readonly A[], values: readonly B[]): Generator<[A, B]> {
-  for (const [place, key] of keys.entries()) {
-    const value = values[place];
-    if (value !== undefined) yield [key, value];
-  }
 }
 
 function readCell(bytes: Uint8Array | undefined): ParsedCell | undefined {

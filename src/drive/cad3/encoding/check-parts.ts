@@ -1,6 +1,6 @@
 // Consistency checks between a cell and those of its parts that are available.
 
-import { blobLayout, encodedBlobBytes } from "../blob.js";
+import { blobLayout, childLength, encodedBlobBytes } from "../blob.js";
 import { digitAt, hasDigit, MAX_DIGITS, SLOT_BYTES, sharedDigits } from "../maps/index-key.js";
 import type { IndexNode } from "../maps/index-node.js";
 import type { MapNode } from "../maps/map-node.js";
@@ -45,9 +45,9 @@ export function checkParts(cell: ParsedCell, parts: Parts): Keys {
 
 function checkBlob({ length, refs }: ParsedBlob, parts: Parts): void {
   if (refs.length === 0) return;
-  const { childBytes, lastBytes } = blobLayout(length);
+  const layout = blobLayout(length);
   refs.forEach((ref, place) => {
-    const expected = place < refs.length - 1 ? childBytes : lastBytes;
+    const expected = childLength(layout, place);
     const part = parts[place]?.cell;
     if (ref.cell === undefined && encodedBlobBytes(expected) <= MAX_EMBEDDED_BYTES) {
       throw badFormat("a short part of a blob stands apart");

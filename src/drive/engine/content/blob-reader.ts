@@ -1,6 +1,6 @@
 // Reads blobs without keeping their cells.
 
-import { blobLayout, CHUNK_BYTES } from "../../cad3/blob.js";
+import { blobLayout, CHUNK_BYTES, childLength } from "../../cad3/blob.js";
 import { missingCell } from "../../cad3/encoding/assemble.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { parseCell } from "../../cad3/encoding/parse-cell.js";
@@ -97,10 +97,10 @@ export async function readRange(
 
 function partsOf({ content, length, refs }: ParsedBlob, start: number): Part[] {
   if (content !== undefined) return [];
-  const { children, childBytes, lastBytes } = blobLayout(length);
+  const layout = blobLayout(length);
   return refs.map(({ bytes }, place) => ({
     ref: bytes,
-    start: start + place * childBytes,
-    length: place < children - 1 ? childBytes : lastBytes,
+    start: start + place * layout.childBytes,
+    length: childLength(layout, place),
   }));
 }

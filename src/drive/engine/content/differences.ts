@@ -53,9 +53,10 @@ export async function compareTrees(before: Value | undefined, after: Value | und
     const areBoth = one?.kind === "directory" && other?.kind === "directory";
     if (!areBoth && !differs({ path, before: one, after: other })) return;
     if (!areBoth && !isDeep) continue;
-    const pairs: Pair[] = [];
-    const entries = [one, other].map((view) => (view?.kind === "directory" ? view.entries : NOTHING));
-    await scope.runSteps(differencesOf(entries[0] ?? NOTHING, entries[1] ?? NOTHING, (...both) => pairs.push(both)));
+    const [own = NOTHING, others = NOTHING] = [one, other].map((view) =>
+      view?.kind === "directory" ? view.entries : NOTHING,
+    );
+    const pairs = await differing(own, others, scope);
     const turn = createTurn();
     for (const [own, other] of pairs.reverse()) {
       const name = String((own ?? other)?.key);
@@ -70,6 +71,17 @@ export async function compareTrees(before: Value | undefined, after: Value | und
 }
 
 type Pair = readonly [own: IndexEntry | undefined, other: IndexEntry | undefined];
+
+/** The slots in which two indexes differ, in the order of the keys. */
+async function differing(own: CadIndex, other: CadIndex, scope: CellScope): Promise<Pair[]> {
+  const pairs: Pair[] = [];
+  await scope.runSteps(differencesOf(own, other, (...both) => pairs.push(both)));
+  return pairs;
+}
+
+/** All entries of an index, with its nodes fetched together. */
+export const entriesOf = async (index: CadIndex, scope: CellScope): Promise<IndexEntry[]> =>
+  (await differing(NOTHING, index, scope)).flatMap(([, entry]) => entry ?? []);
 
 const viewIn = async (node: Value | undefined, scope: CellScope): Promise<NodeView | undefined> =>
   node === undefined ? undefined : scope.run(() => viewOf(node));
@@ -108,8 +120,7 @@ interface Turning {
 /** @returns `undefined` if nothing differs */
 async function turnedTo(now: Directory, then: Directory, turning: Turning): Promise<Node | undefined> {
   const { scope, stamp } = turning;
-  const pairs: Pair[] = [];
-  await scope.runSteps(differencesOf(then.entries, now.entries, (...both) => pairs.push(both)));
+  const pairs = await differing(then.entries, now.entries, scope);
   let { entries } = now;
   const turn = createTurn();
   for (const [own, other] of pairs) {

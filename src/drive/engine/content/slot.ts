@@ -4,9 +4,10 @@ import type { Value } from "../../cad3/value.js";
 import { checkNames, invalidPath } from "../../dlfs/name.js";
 import { directoryNode, fileNode, type Node } from "../../dlfs/node.js";
 import { entryAt, replaceAt, stampFor, type TreePath, walk } from "../../dlfs/tree-path.js";
+import { isADirectory } from "../../error.js";
 import type { DriveLimits } from "../drives.js";
 import { quotaExceeded } from "../fault.js";
-import { isADirectory, type LiveView } from "./tree-read.js";
+import type { LiveView } from "./tree-read.js";
 
 /** A place in a directory for a node. */
 export interface Slot {

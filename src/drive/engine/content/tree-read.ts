@@ -1,16 +1,14 @@
 // Reads the tree of a drive.
 
-import { escapeText } from "../../../core/errors/texts.js";
 import { isPending } from "../../../core/io.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { claimedSize } from "../../cad3/encoding/parsed.js";
-import type { CadIndex } from "../../cad3/maps/index-map.js";
-import type { IndexEntry, IndexNode } from "../../cad3/maps/index-node.js";
+import type { IndexEntry } from "../../cad3/maps/index-node.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
 import { directoryOf, type FileNode, modifiedOf, type NodeView, viewOf } from "../../dlfs/node.js";
 import { entryAt } from "../../dlfs/tree-path.js";
-import { driveError } from "../../error.js";
+import { driveError, isADirectory, notADirectory, notFound } from "../../error.js";
 import type { CellScope } from "../cells.js";
 import type { DriveEntry, DriveRead, DriveStat } from "../drives.js";
 import { type BlobRange, type CellReader, readRange } from "./blob-reader.js";
@@ -175,27 +173,4 @@ export async function sizesOf(
     sizes[place] = size;
   }
   return sizes;
-}
-
-const shown = (path: readonly string[]): string => escapeText(path.join("/"));
-export const notFound = (path: readonly string[]): Error => driveError("NOT_FOUND", `Not found: ${shown(path)}`);
-const notADirectory = (path: readonly string[]): Error =>
-  driveError("NOT_A_DIRECTORY", `Not a directory: ${shown(path)}`);
-export const isADirectory = (path: readonly string[]): Error =>
-  driveError("IS_A_DIRECTORY", `Is a directory: ${shown(path)}`);
-export const alreadyExists = (path: readonly string[]): Error => driveError("EXISTS", `Already exists: ${shown(path)}`);
-export const notEmpty = (path: readonly string[]): Error =>
-  driveError("NOT_EMPTY", `Directory not empty: ${shown(path)}`);
-
-/** Loads all nodes of an index, level by level, for synchronous iteration. */
-export async function loadIndex({ root }: CadIndex, scope: CellScope): Promise<void> {
-  for (let level: IndexNode[] = root === undefined ? [] : [root]; level.length > 0; ) {
-    const below = level.flatMap(({ children }) => children);
-    await scope.fetch(below.flatMap((child) => ("load" in child ? [child.ref] : [])));
-    level = [];
-    for (const child of below) {
-      const node = "load" in child ? scope.run(() => child.load()) : child;
-      level.push(isPending(node) ? await node : node);
-    }
-  }
 }

@@ -3,7 +3,7 @@
 import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";
 import { type CellScope, createTurn } from "../cells.js";
-import { loadIndex } from "../content/tree-read.js";
+import { entriesOf } from "../content/differences.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
 
 /** How many times were set, by drive; deleted drives are among them. */
@@ -46,10 +46,9 @@ async function clamped(node: Value, clamping: Clamping): Promise<Value> {
   if (view.kind === "tombstone") return isLate ? [null, null, view.metadata, utime] : node;
   if (view.kind === "file") return isLate ? [null, view.data, view.metadata, utime] : node;
   let { entries } = view;
-  await loadIndex(entries, scope);
-  for (const [key, child] of view.entries) {
-    const next = await clamped(child, clamping);
-    if (next !== child) entries = await scope.run(() => entries.with(key, next));
+  for (const { key, value } of await entriesOf(entries, scope)) {
+    const next = await clamped(value, clamping);
+    if (next !== value) entries = await scope.run(() => entries.with(key, next));
   }
   return entries === view.entries && !isLate ? node : [entries, null, view.metadata, utime];
 }
