@@ -48,17 +48,12 @@ function watched(store: CellStore): { store: CellStore; watch(): Watch } {
     };
   };
   const wrapped: CellStore = {
-    get(hash) {
-      now.cells += 1;
-      return store.get(hash);
-    },
     getMany(hashes) {
       now.cells += hashes.length;
       return store.getMany(hashes);
     },
     batch,
     root: (owner) => store.root(owner),
-    swapRoot: (...args) => store.swapRoot(...args),
     owners: () => store.owners(),
     pin: (owner) => store.pin(owner),
     collect: (options) => store.collect(options),

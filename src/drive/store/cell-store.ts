@@ -10,12 +10,9 @@
  */
 export interface CellStore {
   /**
-   * The encoding with this hash, verified; `undefined` if the store has none. Sees everything flushed through this
-   * store, and everything below roots returned by `root` or `pin`.
-   */
-  get(hash: Uint8Array): Promise<Uint8Array | undefined>;
-  /**
-   * Like `get`, in the given order; neighbouring cells are read together.
+   * The encodings with these hashes, verified, in the given order; `undefined` for those the store does not have. Sees
+   * everything flushed through this store, and everything below roots returned by `root` or `pin`. Neighbouring cells are
+   * read together.
    *
    * @param take a store may give cells to it instead, which are valid only during the call: it must not throw
    */
@@ -23,18 +20,6 @@ export interface CellStore {
   batch(): CellBatch;
   /** The root that all processes swap; `undefined` for none. @param owner the account key, 64 hex digits */
   root(owner: string): Promise<RootRecord | undefined>;
-  /**
-   * Makes `bytes` the owner's root; durable when resolved. All cells it references must already be flushed.
-   *
-   * @param expected the root that it replaces, as returned by `root`; `null` for none
-   * @param bytes encoding of Signed(drives)
-   */
-  swapRoot(
-    owner: string,
-    expected: RootRecord | null,
-    bytes: Uint8Array,
-    hint?: RootHint,
-  ): Promise<RootRecord | "conflict">;
   /** Whether venues on other machines may swap the same roots, so often that a swap takes many tries. */
   readonly sharesRoots?: boolean;
   owners(): AsyncIterable<string>;
@@ -68,7 +53,13 @@ export interface CellBatch {
   put(hash: Uint8Array, bytes: Uint8Array): void | Promise<void>;
   /** Durable when resolved. More cells can be put afterwards. */
   flush(): Promise<void>;
-  /** `flush` and `swapRoot` combined, at lower cost. After a conflict the batch still has the cells; `flush` writes them. */
+  /**
+   * Flushes, and makes `bytes` the owner's root; durable when resolved. After a conflict the batch still has the cells;
+   * `flush` writes them.
+   *
+   * @param expected the root that it replaces, as returned by `root`; `null` for none
+   * @param bytes encoding of Signed(drives)
+   */
   commit(
     owner: string,
     expected: RootRecord | null,

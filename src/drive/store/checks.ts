@@ -1,6 +1,8 @@
-// Argument checks shared by all stores.
+// Checks and errors shared by all stores.
 
-import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
+import { describeError } from "../../core/errors/describe-error.js";
+import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
+import type { Log } from "../../core/ports/log.js";
 
 /** Maximum length of an encoding in bytes. */
 export const MAX_CELL_BYTES = 16383;
@@ -50,4 +52,24 @@ export const storeUnavailable = (why: string): FileAdapterError =>
 export const storeDamaged = (what: string): FileAdapterError =>
   adapterError("STORE_DAMAGED", `Store is damaged: ${what}`);
 
-export const storeFull = (): FileAdapterError => adapterError("NO_SPACE", "No space left for the drive store");
+/** Codes of a disk or a quota that is full; LMDB gives the number of the system's error. */
+const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "28", "122"]);
+
+const isFull = (error: unknown): boolean =>
+  FULL.has(String(error instanceof Error && Reflect.get(error, "code"))) || /no space left/i.test(String(error));
+
+/** Failures of the store are logged with their reason. @throws STORE_UNAVAILABLE or NO_SPACE instead of system or library errors */
+export async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    const isOurs = error instanceof FileAdapterError;
+    if (error instanceof RangeError || (isOurs && !error.code.startsWith("STORE_"))) throw error;
+    const why = isOurs ? { reason: error.message } : { error: describeError(error) };
+    log.error({ event: "drive.store", ...why }, "The drive store failed");
+    if (isOurs) throw error;
+    throw isFull(error)
+      ? adapterError("NO_SPACE", "No space left for the drive store")
+      : storeUnavailable("see the log");
+  }
+}

@@ -1,8 +1,8 @@
 // Tracks this process's open batches, so that garbage collection spares their cells.
 
-/** A batch unused for this long counts as abandoned. */
 import type { Pin, RootRecord } from "./cell-store.js";
 
+/** A batch unused for this long counts as abandoned. */
 const DROPPED_AFTER_MS = 3_600_000;
 
 /** Batches of this process with cells that no root references yet. */
@@ -43,7 +43,8 @@ export function createLiveBatches(now: () => number): LiveBatches {
 }
 
 export interface Pins {
-  add(root: RootRecord | undefined): Pin;
+  /** @param onRelease idempotent */
+  add(root: RootRecord | undefined, onRelease?: () => void): Pin;
   /** All pinned roots. */
   roots(): RootRecord[];
 }
@@ -51,8 +52,12 @@ export interface Pins {
 export function createPins(): Pins {
   const held = new Set<Pin>();
   return {
-    add(root) {
-      const pin: Pin = { root, release: () => void held.delete(pin) };
+    add(root, onRelease) {
+      const release = (): void => {
+        held.delete(pin);
+        onRelease?.();
+      };
+      const pin: Pin = { root, release };
       held.add(pin);
       return pin;
     },

@@ -31,8 +31,20 @@ export interface MarkCount {
 /** Cells loaded together; others run in between. */
 const CELLS_PER_TURN = 256;
 
+/** Marks what roots need, and their logs: a log that has lost a part loses no drive. @returns cells of the roots */
+export async function markRoots(roots: readonly RootRecord[], marks: Marks, load: LoadForMark): Promise<MarkCount> {
+  const count = await markTrees(
+    roots.map(({ bytes }) => bytes),
+    marks,
+    load,
+  );
+  await markTrees(logsOf(roots), marks, load);
+  return count;
+}
+
 /**
- * Marks every cell that the roots need. Depth-first, so that the stack is bounded by the depth of the trees.
+ * Marks every cell that the roots need, and none that is missing: another root may count it. Depth-first, so that the stack
+ * is bounded by the depth of the trees.
  *
  * @param roots encodings of root cells, which are not marked themselves
  */
@@ -44,14 +56,17 @@ export async function markTrees(roots: Iterable<Uint8Array>, marks: Marks, load:
     const waiting = branches ?? [];
     while (waiting.length > 0) {
       const wanted = new Set(waiting.splice(-CELLS_PER_TURN).filter((text) => !marks.has(text)));
-      for (const text of wanted) marks.add(text);
       const found = await load(wanted);
       for (const text of wanted) {
         const cell = found.get(text);
         const below = cell === "leaf" ? [] : cell && branchesOf(cell);
-        if (below === undefined) missing += 1;
-        else live += 1;
-        for (const branch of below ?? []) waiting.push(branch);
+        if (below === undefined) {
+          missing += 1;
+          continue;
+        }
+        marks.add(text);
+        live += 1;
+        for (const branch of below) waiting.push(branch);
       }
       await yieldToLoop();
     }
@@ -59,9 +74,7 @@ export async function markTrees(roots: Iterable<Uint8Array>, marks: Marks, load:
   return { live, missing };
 }
 
-/** The logs of roots, for marking after the roots. */
-export const logsOf = (roots: Iterable<RootRecord>): Uint8Array[] =>
-  [...roots].flatMap(({ log }) => (log === undefined ? [] : [log]));
+export const logsOf = (roots: readonly RootRecord[]): Uint8Array[] => roots.flatMap(({ log }) => log ?? []);
 
 /** @returns `undefined` if it is not a cell */
 function branchesOf(cell: Uint8Array): HashText[] | undefined {

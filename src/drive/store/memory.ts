@@ -21,26 +21,13 @@ import {
   NEWEST_FORMAT,
   storeUnavailable,
 } from "./checks.js";
-import { createLiveBatches, createPins, type LiveBatches, type Pins } from "./live-batches.js";
-import { type HashText, isLeafBlob, logsOf, markTrees, textOfHash } from "./mark.js";
+import { createLiveBatches, createPins } from "./live-batches.js";
+import { type HashText, isLeafBlob, type LoadForMark, markRoots, textOfHash } from "./mark.js";
 
 export interface MemoryOptions {
   /** Maximum bytes of cells; further puts are refused. */
   readonly maxBytes?: number;
   readonly now?: () => number;
-}
-
-/** State shared by several in-memory stores. */
-export interface Memory {
-  readonly cells: Map<HashText, MemoryCell>;
-  readonly roots: Map<string, RootRecord>;
-  readonly keys: Map<string, Map<string, Uint8Array>>;
-  readonly batches: LiveBatches;
-  readonly pins: Pins;
-  readonly maxBytes: number;
-  readonly now: () => number;
-  usedBytes: number;
-  swaps: number;
 }
 
 interface MemoryCell {
@@ -51,40 +38,37 @@ interface MemoryCell {
 
 const DEFAULT_MAX_BYTES = 1 << 30;
 
-export function createMemory({ maxBytes = DEFAULT_MAX_BYTES, now = Date.now }: MemoryOptions = {}): Memory {
-  const [batches, pins] = [createLiveBatches(now), createPins()];
-  return { cells: new Map(), roots: new Map(), keys: new Map(), batches, pins, maxBytes, now, usedBytes: 0, swaps: 0 };
-}
-
 /** A store that lasts as long as the process. */
-export function createMemoryStore(options: MemoryOptions & { memory?: Memory } = {}): CellStore {
-  return new MemoryStore(options.memory ?? createMemory(options));
-}
+export const createMemoryStore = (options: MemoryOptions = {}): CellStore => new MemoryStore(options);
 
 class MemoryStore implements CellStore {
   readonly format = NEWEST_FORMAT;
-  readonly keys: KeyRecords;
-  readonly #memory: Memory;
+  readonly keys = createMemoryKeys();
+  readonly #cells = new Map<HashText, MemoryCell>();
+  readonly #roots = new Map<string, RootRecord>();
+  readonly #pins = createPins();
+  readonly #maxBytes: number;
+  readonly #now: () => number;
+  readonly #batches;
+  #usedBytes = 0;
+  #swaps = 0;
   #isOpen = true;
 
-  constructor(memory: Memory) {
-    this.#memory = memory;
-    this.keys = createMemoryKeys(memory.keys);
+  constructor({ maxBytes = DEFAULT_MAX_BYTES, now = Date.now }: MemoryOptions) {
+    this.#maxBytes = maxBytes;
+    this.#now = now;
+    this.#batches = createLiveBatches(now);
   }
 
-  async get(hash: Uint8Array): Promise<Uint8Array | undefined> {
+  async getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
     checkOpen(this.#isOpen);
-    checkHash(hash);
-    return this.#memory.cells.get(textOfHash(hash))?.bytes;
-  }
-
-  getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
-    return Promise.all(hashes.map((hash) => this.get(hash)));
+    hashes.forEach(checkHash);
+    return hashes.map((hash) => this.#cells.get(textOfHash(hash))?.bytes);
   }
 
   batch(): CellBatch {
     checkOpen(this.#isOpen);
-    const live = this.#memory.batches.begin();
+    const live = this.#batches.begin();
     const flush = async (): Promise<void> => {
       checkOpen(this.#isOpen);
       live.end();
@@ -105,61 +89,73 @@ class MemoryStore implements CellStore {
 
   #put(hash: Uint8Array, bytes: Uint8Array): void {
     checkCell(hash, bytes);
-    const memory = this.#memory;
     const text = textOfHash(hash);
-    const present = memory.cells.get(text);
+    const present = this.#cells.get(text);
     if (present !== undefined) {
-      present.at = memory.now();
+      present.at = this.#now();
       return;
     }
-    if (memory.usedBytes + bytes.length > memory.maxBytes) throw storeUnavailable("it is full");
-    memory.cells.set(text, { bytes: new Uint8Array(bytes), at: memory.now() });
-    memory.usedBytes += bytes.length;
+    if (this.#usedBytes + bytes.length > this.#maxBytes) throw storeUnavailable("it is full");
+    this.#cells.set(text, { bytes: new Uint8Array(bytes), at: this.#now() });
+    this.#usedBytes += bytes.length;
   }
 
   async root(owner: string): Promise<RootRecord | undefined> {
     checkOpen(this.#isOpen);
     checkOwner(owner);
-    return this.#memory.roots.get(owner);
-  }
-
-  async swapRoot(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict"> {
-    return this.#swap(owner, expected, { bytes });
+    return this.#roots.get(owner);
   }
 
   #swap(
     owner: string,
     expected: RootRecord | null,
-    { bytes, usedBytes, log }: Pick<RootRecord, "bytes" | "usedBytes" | "log">,
+    { bytes, usedBytes, log }: Omit<RootRecord, "version">,
   ): RootRecord | "conflict" {
-    checkOpen(this.#isOpen);
     checkOwner(owner);
     checkRoot(bytes);
-    const memory = this.#memory;
-    const present = memory.roots.get(owner);
+    const present = this.#roots.get(owner);
     if (present?.version !== expected?.version) return "conflict";
     if (present !== undefined && sameBytes(present.bytes, bytes) && log === undefined) return present;
-    memory.swaps += 1;
+    this.#swaps += 1;
     const record = {
-      ...{ version: String(memory.swaps), bytes: new Uint8Array(bytes), usedBytes },
+      ...{ version: String(this.#swaps), bytes: new Uint8Array(bytes), usedBytes },
       log: log === undefined ? present?.log : new Uint8Array(log),
     };
-    memory.roots.set(owner, record);
+    this.#roots.set(owner, record);
     return record;
   }
 
   async *owners(): AsyncIterable<string> {
     checkOpen(this.#isOpen);
-    yield* [...this.#memory.roots.keys()];
+    yield* [...this.#roots.keys()];
   }
 
   async pin(owner: string): Promise<Pin> {
-    return this.#memory.pins.add(await this.root(owner));
+    return this.#pins.add(await this.root(owner));
   }
 
-  async collect(options: CollectOptions): Promise<CollectReport> {
+  async collect({ graceMs, dryRun = false }: CollectOptions): Promise<CollectReport> {
     checkOpen(this.#isOpen);
-    return collectMemory(this.#memory, options);
+    const marks = new Set<HashText>();
+    const before = Math.min(this.#now() - graceMs, this.#batches.oldestStart());
+    const load: LoadForMark = (wanted) =>
+      new Map(
+        [...wanted].flatMap((text) => {
+          const bytes = this.#cells.get(text)?.bytes;
+          return bytes === undefined ? [] : [[text, isLeafBlob(bytes) ? "leaf" : bytes]];
+        }),
+      );
+    const { live, missing } = await markRoots([...this.#roots.values(), ...this.#pins.roots()], marks, load);
+    let [removed, removedBytes] = [0, 0];
+    // Runs synchronously to the end, so nothing can be pinned or put meanwhile.
+    for (const [hash, { bytes, at }] of this.#cells) {
+      if (missing > 0 || marks.has(hash) || at >= before) continue;
+      removed += 1;
+      removedBytes += bytes.length;
+      if (!dryRun) this.#cells.delete(hash);
+    }
+    if (!dryRun) this.#usedBytes -= removedBytes;
+    return { live, removed, removedBytes, packs: 0, missing };
   }
 
   async close(): Promise<void> {
@@ -167,33 +163,8 @@ class MemoryStore implements CellStore {
   }
 }
 
-async function collectMemory(memory: Memory, { graceMs, dryRun = false }: CollectOptions): Promise<CollectReport> {
-  const marks = new Set<HashText>();
-  const before = Math.min(memory.now() - graceMs, memory.batches.oldestStart());
-  const current = [...memory.roots.values()];
-  const needed = [...current, ...memory.pins.roots()].map(({ bytes }) => bytes);
-  const load = (wanted: ReadonlySet<HashText>): Map<HashText, Uint8Array | "leaf"> =>
-    new Map(
-      [...wanted].flatMap((text) => {
-        const bytes = memory.cells.get(text)?.bytes;
-        return bytes === undefined ? [] : [[text, isLeafBlob(bytes) ? "leaf" : bytes]];
-      }),
-    );
-  const { live, missing } = await markTrees(needed, marks, load);
-  await markTrees(logsOf([...current, ...memory.pins.roots()]), marks, load);
-  let [removed, removedBytes] = [0, 0];
-  // Runs synchronously to the end, so nothing can be pinned or put meanwhile.
-  for (const [hash, { bytes, at }] of memory.cells) {
-    if (missing > 0 || marks.has(hash) || at >= before) continue;
-    removed += 1;
-    removedBytes += bytes.length;
-    if (!dryRun) memory.cells.delete(hash);
-  }
-  if (!dryRun) memory.usedBytes -= removedBytes;
-  return { live, removed, removedBytes, packs: 0, missing };
-}
-
-function createMemoryKeys(all: Memory["keys"]): KeyRecords {
+function createMemoryKeys(): KeyRecords {
+  const all = new Map<string, Map<string, Uint8Array>>();
   return {
     async list(did) {
       const records = [...(all.get(did) ?? [])].map(([publicKey, bytes]): KeyRecord => ({ publicKey, bytes }));

@@ -171,7 +171,7 @@ const loadEngine = () =>
   Promise.all([import("../../drive/engine/engine.js"), import("../../drive/keys/owner-keys.js")]);
 const loadMemory = () => import("../../drive/store/memory.js");
 const loadEmbedded = () => import("../../drive/store/embedded/embedded.js");
-const loadShared = () => import("../../drive/store/s3/open-object-store.js");
+const loadShared = () => import("../../drive/store/s3/object-store.js");
 
 /** Loads the store of a configuration. */
 const storeOf = (config: VenueConfig): (() => Promise<unknown>) => {

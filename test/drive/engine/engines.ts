@@ -75,14 +75,12 @@ export function tapped(store: CellStore): { store: CellStore; tap: Tap } {
     };
   };
   const wrapped: CellStore = {
-    get: async (hash) => (read(hash) === undefined ? undefined : store.get(hash)),
     getMany: async (hashes) => {
       const found = await store.getMany(hashes);
       return found.map((bytes, place) => (read(hashes[place] ?? new Uint8Array()) === undefined ? undefined : bytes));
     },
     batch,
     root: (owner) => store.root(owner),
-    swapRoot: (owner, expected, bytes) => store.swapRoot(owner, expected, bytes),
     owners: () => store.owners(),
     async pin(owner) {
       checkUp();

@@ -19,7 +19,7 @@ import { settleIn } from "../../../src/drive/engine/owner/change-results.js";
 import { createWriteSet } from "../../../src/drive/engine/write-set.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
-import { createMemory, createMemoryStore } from "../../../src/drive/store/memory.js";
+import { createMemoryStore } from "../../../src/drive/store/memory.js";
 import { countTogether, expectAll, killLogging, withEngine, writeAndKill } from "../engine-crash.js";
 import { type Compiled, compile } from "../store/compiled.js";
 import { ENGINE_OWNER } from "../store/engine-child-values.js";
@@ -467,10 +467,9 @@ describe("a store that has lost a cell", () => {
   });
 
   test("is told of cells that are not what they were stored as, when every read is verified", async () => {
-    const { store, tap } = await stored();
+    const { store } = await stored();
     const forged: CellStore = {
       ...store,
-      get: async (hash) => (tap.lost.has(Buffer.from(hash).toString("hex")) ? undefined : flip(await store.get(hash))),
       getMany: async (hashes) => (await store.getMany(hashes)).map(flip),
     };
     const snapshotOf = async (verifyReads: boolean) =>
@@ -509,15 +508,14 @@ describe("a root that is damaged", () => {
   ];
 
   test.each(forgeries)("is reported and never replaced: %s", async (_, forge) => {
-    const memory = createMemory();
-    const store = createMemoryStore({ memory });
+    const store = createMemoryStore();
     const engine = openEngine({ store });
     await engine.owner(BOB).create("bobs");
     await engine.owner(ALICE).create("d");
     const [{ publicKey: account } = { publicKey: "" }] = await store.keys.list(ALICE);
     const good = await store.root(account);
     const bad = forge(good?.bytes ?? new Uint8Array());
-    await store.swapRoot(account, good ?? null, bad);
+    await store.batch().commit(account, good ?? null, bad);
     const later = openEngine({ store });
     expect(await later.check()).toEqual({ owners: 2, damaged: 1 });
     expect(await rejection(later.owner(ALICE).list())).toBe("STORE_DAMAGED");

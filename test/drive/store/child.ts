@@ -82,7 +82,7 @@ async function count(times: number): Promise<void> {
     const present = (await opened.root(OWNER)) ?? null;
     const before = present === null ? undefined : decode(present.bytes);
     const sum = before instanceof Signed && typeof before.value === "bigint" ? before.value : 0n;
-    const result = await opened.swapRoot(OWNER, present, encode(sign(sum + 1n, SEED)));
+    const result = await opened.batch().commit(OWNER, present, encode(sign(sum + 1n, SEED)));
     if (result !== "conflict") done += 1;
   }
   writeSync(1, `${process.pid}\n`);

@@ -86,7 +86,7 @@ describe("an embedded store on a full disk", () => {
       .spyOn(Committer.prototype, "run")
       .mockRejectedValue(Object.assign(new Error("failed"), { code }));
     try {
-      await expect(store.swapRoot(OWNER, null, bytesOf(1, 1))).rejects.toMatchObject({ code: answer });
+      await expect(store.batch().commit(OWNER, null, bytesOf(1, 1))).rejects.toMatchObject({ code: answer });
     } finally {
       failing.mockRestore();
       await store.close();
@@ -320,7 +320,7 @@ describe("an embedded store", () => {
       const at = bytes.indexOf(chunk?.bytes ?? "");
       bytes.writeUInt8(bytes.readUInt8(at + 1000) ^ 1, at + 1000);
       writeFileSync(packOf(0), bytes);
-      await expect(store.get(hash)).rejects.toMatchObject(damaged);
+      await expect(store.getMany([hash])).rejects.toMatchObject(damaged);
       expect(
         await missingOf(
           store,
@@ -336,7 +336,7 @@ describe("an embedded store", () => {
       if (how === "gone") rmSync(packOf(0));
       else truncateSync(packOf(0), 100);
       await start();
-      await expect(store.get(hash)).rejects.toMatchObject(damaged);
+      await expect(store.getMany([hash])).rejects.toMatchObject(damaged);
       expect(await missingOf(store, small)).toBe(0);
       await putAll(store, treeOf(bytesOf(30_000, 2)).cells);
       expect(await missingOf(store, treeOf(bytesOf(30_000, 2)).cells)).toBe(0);
@@ -358,7 +358,7 @@ describe("an embedded store", () => {
       );
       await env.close();
       await start();
-      await expect(store.get(cell?.hash ?? hash)).rejects.toMatchObject(damaged);
+      await expect(store.getMany([cell?.hash ?? hash])).rejects.toMatchObject(damaged);
       await putAll(store, big);
       clock += 7_200_000;
       expect(await store.collect({ graceMs: 3_600_000 })).toMatchObject({ missing: 1, removed: 0 });

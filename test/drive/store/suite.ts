@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { encode } from "../../../src/drive/cad3/encoding/cell.js";
 import type { CellStore, CollectOptions, CollectReport, RootRecord } from "../../../src/drive/store/cell-store.js";
+import { LOG_MARK } from "../../../src/drive/store/mark.js";
 import { bytesOf, filesOf, listOf, missingOf, OWNER, publish, putAll, type TestCell, treeOf } from "./cells.js";
 
 export interface StoreUnderTest {
@@ -58,7 +60,6 @@ export function storeSuite(name: string, open: (now: () => number) => Promise<St
         const [cell] = treeOf(filesOf(1, 1)).cells;
         await putAll(store, cell === undefined ? [] : [cell]);
         const absent = new Uint8Array(32).fill(1);
-        expect(await store.get(absent)).toBeUndefined();
         const found = await store.getMany([absent, cell?.hash ?? absent, absent]);
         expect(found.map((bytes) => bytes?.length)).toEqual([undefined, cell?.bytes.length, undefined]);
       });
@@ -117,17 +118,17 @@ export function storeSuite(name: string, open: (now: () => number) => Promise<St
       test("only when the one that is there was expected", async () => {
         const bytes = treeOf(filesOf(1, 1)).root;
         const other = treeOf(filesOf(1, 2)).root;
-        const first = await store.swapRoot(OWNER, null, bytes);
+        const first = await store.batch().commit(OWNER, null, bytes);
         if (first === "conflict") throw new Error("No conflict was expected");
-        expect(await store.swapRoot(OWNER, null, other)).toBe("conflict");
-        const second = await store.swapRoot(OWNER, first, other);
-        expect(await store.swapRoot(OWNER, first, bytes)).toBe("conflict");
+        expect(await store.batch().commit(OWNER, null, other)).toBe("conflict");
+        const second = await store.batch().commit(OWNER, first, other);
+        expect(await store.batch().commit(OWNER, first, bytes)).toBe("conflict");
         expect(await store.root(OWNER)).toEqual(second);
       });
 
       test("so that of several at once one wins", async () => {
         const roots = Array.from({ length: 6 }, (_, at) => treeOf(filesOf(1, at)).root);
-        const results = await Promise.all(roots.map((root) => store.swapRoot(OWNER, null, root)));
+        const results = await Promise.all(roots.map((root) => store.batch().commit(OWNER, null, root)));
         const won = results.filter((result): result is RootRecord => result !== "conflict");
         expect(won).toHaveLength(1);
         expect([await store.root(OWNER)]).toEqual(won);
@@ -155,7 +156,7 @@ export function storeSuite(name: string, open: (now: () => number) => Promise<St
 
       test.each(["", "AB".repeat(32), "../x", `${OWNER}0`])("but refuses %j for an owner", async (owner) => {
         await expect(store.root(owner)).rejects.toThrow(RangeError);
-        await expect(store.swapRoot(owner, null, new Uint8Array(9))).rejects.toThrow(RangeError);
+        await expect(store.batch().commit(owner, null, new Uint8Array(9))).rejects.toThrow(RangeError);
       });
     });
 
@@ -231,12 +232,25 @@ export function storeSuite(name: string, open: (now: () => number) => Promise<St
       test("nothing at all while a cell that a root needs is missing", async () => {
         const { root } = treeOf(filesOf(20, 2));
         const present = (await store.root(OWNER)) ?? null;
-        await store.swapRoot(OWNER, present, root);
+        await store.batch().commit(OWNER, present, root);
         clock += 2 * HOUR;
         const report = await collect(old);
         expect(report.removed).toBe(0);
         expect(report.missing).toBeGreaterThan(0);
         expect(await missingOf(store, gone)).toBe(0);
+      });
+
+      test("nor while it is missing in the log of another owner, too", async () => {
+        const lost = bytesOf(9000, 3);
+        const { root, cells } = treeOf(filesOf(20, 2));
+        const batch = store.batch();
+        for (const { hash, bytes } of cells) await batch.put(hash, bytes);
+        await batch.commit(OWNER, (await store.root(OWNER)) ?? null, root, { log: encode([LOG_MARK, "{}", lost]) });
+        await store.batch().commit(OTHER, null, treeOf([lost]).root);
+        clock += 2 * HOUR;
+        const report = await collect(old);
+        expect(report.missing).toBeGreaterThan(0);
+        expect(report.removed).toBe(0);
       });
 
       test("while others write", async () => {
@@ -284,7 +298,7 @@ export function storeSuite(name: string, open: (now: () => number) => Promise<St
 
     test("says when it is closed", async () => {
       await store.close();
-      await expect(store.get(new Uint8Array(32))).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+      await expect(store.getMany([new Uint8Array(32)])).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
       await expect(store.root(OWNER)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
       await store.close();
     });

@@ -143,7 +143,7 @@ describe("drives", () => {
       for (let start = 0; start < 3; start += 1) await close(await venueOf(given));
       expect(lines).toEqual([]);
       const store = await openEmbeddedStore({ path: join(home, "drives") });
-      expect(await store.swapRoot("ab".repeat(32), null, Buffer.from([0x10, 1]))).not.toBe("conflict");
+      expect(await store.batch().commit("ab".repeat(32), null, Buffer.from([0x10, 1]))).not.toBe("conflict");
       await store.close();
       await close(await venueOf(given, { listens: false, caller: callerOf("33") }));
       expect(lines).toEqual([]);

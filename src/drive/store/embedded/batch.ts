@@ -1,11 +1,12 @@
 // A batch of the embedded store.
 
 import { yieldToLoop } from "../../../core/io.js";
+import { CellBuffer } from "../cell-buffer.js";
 import { checkCell, storeUnavailable } from "../checks.js";
 import type { LiveBatch } from "../live-batches.js";
 import { type HashText, hashOfText, isLeafBlob, textOfHash } from "../mark.js";
 import { type Place, placeOf, placeRow, stamped, type Tables, uint } from "../tables.js";
-import type { PackPiece, PackWriter } from "./pack-writer.js";
+import type { PackWriter } from "./pack-writer.js";
 
 /** Leaf blobs of at least this size go to packs; in the table they would take twice the space. */
 const CHUNK_CONTENT_BYTES = 2048;
@@ -36,9 +37,9 @@ export class EmbeddedBatch {
   #cells = new Map<HashText, Buffer>();
   #cellBytes = 0;
   /** Chunks to be appended. */
-  #chunks = new ChunkBuffer();
+  #chunks = new CellBuffer();
   /** Reused: a new buffer for each piece would stay allocated until the next garbage collection. */
-  #spare: ChunkBuffer | undefined;
+  #spare: CellBuffer | undefined;
   #reusedBytes = 0;
   /** Chunks stored before this batch, which must not be collected while it is open. */
   #reused = new Map<HashText, Buffer>();
@@ -87,11 +88,11 @@ export class EmbeddedBatch {
     const [reused, chunks] = [this.#reused, this.#chunks];
     this.#reused = new Map();
     this.#reusedBytes = 0;
-    this.#chunks = this.#spare ?? new ChunkBuffer();
+    this.#chunks = this.#spare ?? new CellBuffer();
     this.#spare = undefined;
     if (reused.size > 0) await this.#keep(reused, chunks);
-    if (chunks.size > 0) {
-      const piece = chunks.piece();
+    if (chunks.count > 0) {
+      const piece = { bytes: chunks.content, chunks: chunks.entries };
       const places = await this.#parts.packs.append(piece);
       places.forEach((place, at) => {
         const chunk = piece.chunks[at];
@@ -105,7 +106,7 @@ export class EmbeddedBatch {
   /**
    * Refreshes the times of existing chunks so that they are kept; those collected in the meantime are written again.
    */
-  async #keep(reused: ReadonlyMap<HashText, Buffer>, chunks: ChunkBuffer): Promise<void> {
+  async #keep(reused: ReadonlyMap<HashText, Buffer>, chunks: CellBuffer): Promise<void> {
     const { tables, committer, now } = this.#parts;
     const gone = await committer.run(() => {
       const at = now();
@@ -181,54 +182,6 @@ const rowsOf = (cells: ReadonlyMap<HashText, Buffer>, places: ReadonlyMap<HashTe
   ...Array.from(cells, ([text, bytes]) => ({ text, bytes })),
   ...Array.from(places, ([text, place]) => ({ text, place })),
 ];
-
-// Buffer of chunks that will be appended to a pack.
-
-const FIRST_BYTES = 65_536;
-
-/** Contiguous chunks, each copied once. */
-class ChunkBuffer {
-  /** Length of each chunk, in order. */
-  readonly #lengths = new Map<HashText, number>();
-  #buffer = Buffer.alloc(0);
-  #used = 0;
-
-  get bytes(): number {
-    return this.#used;
-  }
-
-  get size(): number {
-    return this.#lengths.size;
-  }
-
-  has(hash: HashText): boolean {
-    return this.#lengths.has(hash);
-  }
-
-  add(hash: HashText, chunk: Uint8Array): void {
-    if (this.#lengths.has(hash)) return;
-    const end = this.#used + chunk.length;
-    if (end > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, 2 * this.#buffer.length, end));
-      larger.set(this.#buffer.subarray(0, this.#used));
-      this.#buffer = larger;
-    }
-    this.#buffer.set(chunk, this.#used);
-    this.#lengths.set(hash, chunk.length);
-    this.#used = end;
-  }
-
-  /** A view, valid until the next change. */
-  piece(): PackPiece {
-    const chunks = Array.from(this.#lengths, ([hash, length]) => ({ hash: hashOfText(hash), length }));
-    return { bytes: this.#buffer.subarray(0, this.#used), chunks };
-  }
-
-  clear(): void {
-    this.#lengths.clear();
-    this.#used = 0;
-  }
-}
 
 /** Maximum jobs per transaction. */
 const MAX_JOBS = 64;

@@ -54,8 +54,7 @@ export async function collectEmbedded(parts: CollectParts, options: CollectOptio
     tables.env.resetReadTxn();
     // Roots swapped from here on reference only cells that are marked below or newer than this time.
     const before = Math.min(now() - options.graceMs, batches.oldestStart());
-    const roots = [...parts.pins.roots()].map(({ bytes }) => bytes);
-    const { live, missing } = await markTrees(allRoots(roots, tables, before), scratch.marks, loaderOf(parts));
+    const { live, missing } = await markTrees(allRoots(parts, before), scratch.marks, loaderOf(parts));
     await markTrees([...logsOf(parts.pins.roots()), ...allLogs(tables)], scratch.marks, loaderOf(parts));
     const swept: Swept = { removed: 0, removedBytes: 0, liveBytes: new Map() };
     if (missing > 0) return { live, removed: 0, removedBytes: 0, packs: 0, missing };
@@ -70,8 +69,8 @@ export async function collectEmbedded(parts: CollectParts, options: CollectOptio
   }
 }
 
-function* allRoots(pinned: readonly Uint8Array[], { roots, retired }: Tables, before: number): Generator<Uint8Array> {
-  yield* pinned;
+function* allRoots({ pins, tables: { roots, retired } }: CollectParts, before: number): Generator<Uint8Array> {
+  for (const { bytes } of pins.roots()) yield bytes;
   for (const { value } of rows(roots)) yield unstamped(value);
   // A reader, possibly in another process, may still use a recently replaced root.
   for (const { key, value } of rows(retired)) if (uint(key) >= before) yield value;

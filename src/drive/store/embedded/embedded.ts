@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { describeError } from "../../../core/errors/describe-error.js";
-import { FileAdapterError } from "../../../core/errors/errors.js";
 import { type Log, silentLog } from "../../../core/ports/log.js";
+import { Turns } from "../../../core/turns.js";
 import { mayRun } from "../../../process/identity.js";
 import { sameBytes } from "../../cad3/ref.js";
 import type {
@@ -17,7 +17,7 @@ import type {
   RootRecord,
   TakeCell,
 } from "../cell-store.js";
-import { checkOpen, checkOwner, checkRoot, storeFull, storeUnavailable } from "../checks.js";
+import { checkOpen, checkOwner, checkRoot, withStoreErrors } from "../checks.js";
 import { createLiveBatches, createPins, type LiveBatches } from "../live-batches.js";
 import {
   createEmbeddedKeys,
@@ -56,8 +56,6 @@ export interface EmbeddedOptions {
   readonly packBytes?: number;
 }
 
-/** Codes of a disk or a quota that is full. */
-const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "28", "122"]);
 /** Maximum time (ms) that a reader works on a replaced root. */
 const RETIRED_MS = 7 * 86_400_000;
 
@@ -103,22 +101,6 @@ async function adoptPacks(tables: Tables, packs: PackWriter, log: Log): Promise<
   }
 }
 
-/** LMDB gives the number of the system's error. */
-const isFull = (error: unknown): boolean =>
-  FULL.has(String(error instanceof Error && Reflect.get(error, "code"))) || /no space left/i.test(String(error));
-
-/** @throws STORE_UNAVAILABLE or NO_SPACE instead of system or library errors, which are logged */
-async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof FileAdapterError || error instanceof RangeError) throw error;
-    log.error({ event: "drive.store", error: describeError(error) }, "The drive store failed");
-    if (isFull(error)) throw storeFull();
-    throw storeUnavailable("see the log");
-  }
-}
-
 class EmbeddedStore implements CellStore {
   readonly format: number;
   readonly keys: KeyRecords;
@@ -126,8 +108,8 @@ class EmbeddedStore implements CellStore {
   readonly #committer: Committer;
   readonly #batches: LiveBatches;
   readonly #pins = createPins();
+  readonly #collections = new Turns();
   #isOpen = true;
-  #collecting: Promise<CollectReport> | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -136,11 +118,6 @@ class EmbeddedStore implements CellStore {
     this.#batches = createLiveBatches(parts.now);
     const commit = <T>(job: () => T): Promise<T> => this.#run(() => this.#committer.run(job));
     this.keys = createEmbeddedKeys(parts.tables, commit);
-  }
-
-  async get(hash: Uint8Array): Promise<Uint8Array | undefined> {
-    const [found] = await this.getMany([hash]);
-    return found;
   }
 
   getMany(hashes: readonly Uint8Array[], take?: TakeCell): Promise<(Uint8Array | undefined)[]> {
@@ -187,14 +164,6 @@ class EmbeddedStore implements CellStore {
     });
   }
 
-  swapRoot(owner: string, expected: RootRecord | null, bytes: Uint8Array): Promise<RootRecord | "conflict"> {
-    return this.#run(async () => {
-      checkOwner(owner);
-      checkRoot(bytes);
-      return this.#committer.run(() => this.#swap(owner, expected, { bytes }));
-    });
-  }
-
   /** Only inside a transaction. */
   #swap(
     owner: string,
@@ -236,13 +205,7 @@ class EmbeddedStore implements CellStore {
     const { tables, packs, reader, folder, now } = this.#parts;
     const checkGoesOn = (): void => checkOpen(this.#isOpen);
     const parts = { tables, packs, reader, folder, now, checkGoesOn, batches: this.#batches, pins: this.#pins };
-    const before = this.#collecting?.catch(() => undefined);
-    const running = this.#run(async () => {
-      await before;
-      return collectEmbedded(parts, options);
-    });
-    this.#collecting = running;
-    return running;
+    return this.#run(() => this.#collections.run("", () => collectEmbedded(parts, options)));
   }
 
   upgrade(): Promise<FormatChange> {
@@ -252,7 +215,7 @@ class EmbeddedStore implements CellStore {
   async close(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await this.#collecting?.catch(() => undefined);
+    await this.#collections.run("", async () => undefined);
     await this.#committer.idle();
     const { packs, reader, tables } = this.#parts;
     reader.close();

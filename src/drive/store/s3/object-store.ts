@@ -1,8 +1,9 @@
 // The cell store in an S3 bucket: packs of cells, root objects, garbage collection and compaction.
 
+import { join } from "node:path";
 import { describeError } from "../../../core/errors/describe-error.js";
-import { FileAdapterError } from "../../../core/errors/errors.js";
-import type { Log } from "../../../core/ports/log.js";
+import { type Log, silentLog } from "../../../core/ports/log.js";
+import { Turns } from "../../../core/turns.js";
 import type {
   CellBatch,
   CellStore,
@@ -11,44 +12,90 @@ import type {
   FormatChange,
   KeyRecords,
   Pin,
-  RootHint,
   RootRecord,
 } from "../cell-store.js";
-import { checkHash, checkOpen, checkOwner, checkRoot, storeUnavailable } from "../checks.js";
+import { checkHash, checkOpen, checkOwner, withStoreErrors } from "../checks.js";
+import { makeFolder } from "../embedded/make-folder.js";
 import { createPins } from "../live-batches.js";
 import { type HashText, textOfHash } from "../mark.js";
-import { upgradeMode } from "./bucket-mode.js";
+import { checkMode, rootsIn, upgradeMode } from "./bucket-mode.js";
 import { createObjectKeys } from "./object-keys.js";
+import { type BucketOptions, openBucket } from "./open-bucket.js";
 import { createObjectBatch } from "./packs/batch.js";
 import { collectObjects, type ObjectCollectParts } from "./packs/collect.js";
-import { type CompactParts, compactOwner, MANY_SMALL_PACKS, mergeRules, smallPacks } from "./packs/compact.js";
-import type { RootChange } from "./roots/root-swap.js";
-import type { Views } from "./roots/views.js";
+import { compactOwner, MANY_SMALL_PACKS, mergeRules, smallPacks } from "./packs/compact.js";
+import { openLocalCache } from "./packs/local-cache.js";
+import { createPackSource } from "./packs/source.js";
+import { createUploads } from "./packs/uploads.js";
+import { createOwnerRoots } from "./roots/owner-roots.js";
+import { createRootSwap, type RootChange } from "./roots/root-swap.js";
+import { createViews, type Views } from "./roots/views.js";
 
-export interface ObjectStoreParts
+export interface ObjectStoreOptions extends BucketOptions {
+  /** A dedicated folder on a local disk for the read cache; may be emptied whenever no store is open. */
+  readonly cachePath: string;
+  /** Maximum size of the read cache in bytes. */
+  readonly cacheBytes?: number | undefined;
+  readonly log?: Log | undefined;
+  /** Current time in milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
+}
+
+const DEFAULT_CACHE_BYTES = 1 << 30;
+
+/**
+ * Opens a store in a bucket shared by any number of processes. The bucket must offer conditional puts, and read-after-write
+ * and list-after-write consistency. Each owner has one root that all processes swap.
+ *
+ * @throws STORE_UNAVAILABLE, with advice for the operator, if the bucket cannot be used, or was used in a way that this
+ * version does not know
+ */
+export async function openObjectStore(options: ObjectStoreOptions): Promise<CellStore> {
+  const { log = silentLog, now = Date.now, cachePath: folder, cacheBytes = DEFAULT_CACHE_BYTES } = options;
+  return withStoreErrors(log, async () => {
+    const { client, hasDigests } = await openBucket(options, log);
+    makeFolder(folder);
+    const cache = openLocalCache(join(folder, "read"), cacheBytes);
+    const views = createViews();
+    const source = createPackSource({ client, cache, views });
+    const uploads = createUploads({ client, source, views, now, log });
+    const roots = createOwnerRoots({ client, cache, views, hasDigests });
+    try {
+      // Fails where an owner's root does not include one of a single venue.
+      for await (const { owner, isShared } of rootsIn(client, "roots/")) if (!isShared) await roots.load(owner);
+      const format = await checkMode(client);
+      const swaps = createRootSwap({ client, roots, uploads, now });
+      return new ObjectStore({ client, uploads, now, log, roots, swaps, cache, views, source, folder, format });
+    } catch (error) {
+      await cache.close();
+      throw error;
+    }
+  });
+}
+
+interface Parts
   extends Pick<ObjectCollectParts, "roots" | "source" | "uploads" | "swaps" | "client" | "cache" | "folder" | "now"> {
   readonly views: Views;
   readonly log: Log;
   readonly format: number;
 }
 
-/** The cell store in object storage, opened by `openObjectStore`. */
-export class ObjectStore implements CellStore {
+class ObjectStore implements CellStore {
   readonly format: number;
   readonly keys: KeyRecords;
   readonly sharesRoots = true;
-  readonly #parts: ObjectStoreParts;
+  readonly #parts: Parts;
   readonly #pins = createPins();
-  readonly #background = new Set<Promise<void>>();
-  readonly #merging = new Set<string>();
+  /** Owners whose short packs are being merged. */
+  readonly #merging = new Map<string, Promise<void>>();
+  readonly #collections = new Turns();
   #isOpen = true;
-  #collecting: Promise<CollectReport> | undefined;
 
-  constructor(parts: ObjectStoreParts) {
+  constructor(parts: Parts) {
     this.#parts = parts;
     this.format = parts.format;
     const keys = createObjectKeys(parts.client);
-    const open = (): void => checkOpen(this.#isOpen);
+    const open = this.#checkOpen;
     this.keys = {
       list: (did) => this.#run(() => keys.list(did)),
       put: (did, record, options) => this.#run(() => keys.put(did, record, options)),
@@ -57,11 +104,6 @@ export class ObjectStore implements CellStore {
         yield* keys.dids();
       },
     };
-  }
-
-  async get(hash: Uint8Array): Promise<Uint8Array | undefined> {
-    const [found] = await this.getMany([hash]);
-    return found;
   }
 
   getMany(hashes: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
@@ -86,19 +128,19 @@ export class ObjectStore implements CellStore {
   }
 
   batch(): CellBatch {
-    const open = (): void => checkOpen(this.#isOpen);
-    open();
+    this.#checkOpen();
     const swap = (owner: string, expected: RootRecord | null, change: RootChange) =>
       this.#swap(owner, expected, change);
-    const batch = createObjectBatch({ uploads: this.#parts.uploads.group(), swap, checkOpen: open });
+    const batch = createObjectBatch(this.#parts.uploads.group(), swap);
     return {
+      ...batch,
       put: (hash, bytes) => {
+        this.#checkOpen();
         const waiting = batch.put(hash, bytes);
         return waiting === undefined ? undefined : this.#run(async () => waiting);
       },
-      flush: () => this.#run(() => batch.flush()),
+      flush: () => this.#run(batch.flush),
       commit: (...all) => this.#run(() => batch.commit(...all)),
-      restart: () => batch.restart?.(),
     };
   }
 
@@ -110,32 +152,16 @@ export class ObjectStore implements CellStore {
     return record;
   }
 
-  /** Merges an owner's short packs into fewer. */
+  /** Merges an owner's short packs into fewer, in the background. */
   #merge(owner: string): void {
     if (this.#merging.has(owner)) return;
-    this.#merging.add(owner);
-    this.#runInBackground(async () => {
-      try {
-        await compactOwner(owner, this.#compactParts(), mergeRules);
-      } finally {
-        this.#merging.delete(owner);
-      }
-    });
-  }
-
-  #runInBackground(work: () => Promise<void>): void {
     const { log } = this.#parts;
     const failed = (error: unknown): void =>
       log.warn({ event: "drive.store", error: describeError(error) }, "The drive store could not be tidied");
-    const done = work()
+    const done = compactOwner(owner, { ...this.#parts, checkGoesOn: this.#checkOpen }, mergeRules)
       .catch(failed)
-      .finally(() => this.#background.delete(done));
-    this.#background.add(done);
-  }
-
-  #compactParts(): CompactParts {
-    const { roots, source, uploads, swaps } = this.#parts;
-    return { roots, source, uploads, swaps, checkGoesOn: () => checkOpen(this.#isOpen) };
+      .finally(() => this.#merging.delete(owner));
+    this.#merging.set(owner, done);
   }
 
   root(owner: string): Promise<RootRecord | undefined> {
@@ -145,24 +171,10 @@ export class ObjectStore implements CellStore {
     });
   }
 
-  swapRoot(
-    owner: string,
-    expected: RootRecord | null,
-    bytes: Uint8Array,
-    hint?: RootHint,
-  ): Promise<RootRecord | "conflict"> {
-    return this.#run(async () => {
-      checkOwner(owner);
-      checkRoot(bytes);
-      const packs = this.#parts.uploads.group().neededBy([bytes]);
-      return this.#swap(owner, expected, { ...hint, bytes, packs, cells: new Map() });
-    });
-  }
-
   async *owners(): AsyncIterable<string> {
-    checkOpen(this.#isOpen);
+    this.#checkOpen();
     for await (const owner of this.#parts.client.folders("roots/")) {
-      checkOpen(this.#isOpen);
+      this.#checkOpen();
       if (/^[0-9a-f]{64}$/.test(owner)) yield owner;
     }
   }
@@ -171,34 +183,16 @@ export class ObjectStore implements CellStore {
     return this.#run(async () => {
       checkOwner(owner);
       const root = await this.#parts.roots.load(owner);
-      const release = root && this.#parts.views.add(root);
-      const pin = this.#pins.add(root?.record);
-      return {
-        root: pin.root,
-        release() {
-          pin.release();
-          release?.();
-        },
-      };
+      return this.#pins.add(root?.record, root && this.#parts.views.add(root));
     });
   }
 
   /** Collections run one at a time. */
   collect(options: CollectOptions): Promise<CollectReport> {
-    const before = this.#collecting?.catch(() => undefined);
-    const running = this.#run(async () => {
-      await before;
-      return collectObjects(this.#collectParts(), options);
-    });
-    this.#collecting = running;
-    return running;
-  }
-
-  #collectParts(): ObjectCollectParts {
-    const { client, cache, source, views, folder, now } = this.#parts;
-    return {
-      ...this.#compactParts(),
-      ...{ client, cache, folder, now },
+    const { views, uploads, source } = this.#parts;
+    const parts: ObjectCollectParts = {
+      ...this.#parts,
+      checkGoesOn: this.#checkOpen,
       load: async (wanted) => {
         const leaves = await source.leaves(wanted);
         const cells = await this.#read(new Set([...wanted].filter((text) => !leaves.has(text))));
@@ -208,8 +202,9 @@ export class ObjectStore implements CellStore {
       },
       owners: () => this.owners(),
       pinned: () => this.#pins.roots(),
-      isUsed: (packId) => views.has(packId) || this.#parts.uploads.has(packId),
+      isUsed: (packId) => views.has(packId) || uploads.has(packId),
     };
+    return this.#run(() => this.#collections.run("", () => collectObjects(parts, options)));
   }
 
   upgrade(): Promise<FormatChange> {
@@ -219,32 +214,17 @@ export class ObjectStore implements CellStore {
   async close(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await this.#collecting?.catch(() => undefined);
-    await Promise.all(this.#background);
+    await this.#collections.run("", async () => undefined);
+    await Promise.all(this.#merging.values());
     const { uploads, cache } = this.#parts;
     await uploads.idle();
     await cache.close();
   }
 
-  #run<T>(act: () => Promise<T>): Promise<T> {
-    return withStoreErrors(this.#parts.log, async () => {
-      checkOpen(this.#isOpen);
-      return act();
-    });
-  }
-}
+  readonly #checkOpen = (): void => checkOpen(this.#isOpen);
 
-/** @throws STORE_UNAVAILABLE instead of system or library errors, which are logged */
-export async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof FileAdapterError) {
-      log.error({ event: "drive.store", reason: error.message }, "The drive store failed");
-      throw error;
-    }
-    if (error instanceof RangeError) throw error;
-    log.error({ event: "drive.store", error: describeError(error) }, "The drive store failed");
-    throw storeUnavailable("see the log");
+  async #run<T>(act: () => Promise<T>): Promise<T> {
+    this.#checkOpen();
+    return withStoreErrors(this.#parts.log, act);
   }
 }

@@ -3,8 +3,14 @@
 import type { Log } from "../../../core/ports/log.js";
 import { storeUnavailable } from "../checks.js";
 import { newProbeKey } from "./bucket-mode.js";
-import { createS3Client, type S3Client, type S3Credentials, type S3Patience } from "./client/s3-client.js";
-import { isDigest } from "./roots/root-reader.js";
+import {
+  createS3Client,
+  type S3Client,
+  type S3Credentials,
+  type S3Options,
+  type S3Patience,
+} from "./client/s3-client.js";
+import { isDigest } from "./roots/owner-roots.js";
 
 export interface BucketOptions {
   readonly bucket: string;
@@ -29,8 +35,13 @@ const MEET_MS = 8000;
 
 /** @throws STORE_UNAVAILABLE, with advice for the operator, if the bucket cannot be used */
 export async function openBucket(options: BucketOptions, log: Log): Promise<OpenBucket> {
-  const client = createS3Client({ ...placeOf(options), ...optionsOf(options), log });
-  await meet(options, log);
+  const own: S3Options = {
+    ...placeOf(options),
+    ...{ region: options.region, credentials: options.credentials, log },
+    patience: { ...DEFAULT_PATIENCE, ...options.patience },
+  };
+  await meet(own);
+  const client = createS3Client(own);
   return { client, hasDigests: await probe(client, newProbeKey()) };
 }
 
@@ -42,16 +53,9 @@ function placeOf({ bucket, endpoint, region, prefix = "" }: BucketOptions): { ur
   return { url, prefix: prefix === "" ? "" : `${prefix.replace(/^\/+|\/+$/g, "")}/` };
 }
 
-const optionsOf = ({ region, credentials, patience }: BucketOptions) => ({
-  region,
-  credentials,
-  patience: { ...DEFAULT_PATIENCE, ...patience },
-});
-
 /** Asks for one listing with little patience: an operator waits for what never answers, or is no object storage. */
-async function meet(options: BucketOptions, log: Log): Promise<void> {
-  const { patience, ...rest } = optionsOf(options);
-  const client = createS3Client({ ...placeOf(options), ...rest, patience: { ...patience, withinMs: MEET_MS }, log });
+async function meet(options: S3Options): Promise<void> {
+  const client = createS3Client({ ...options, patience: { ...options.patience, withinMs: MEET_MS } });
   for await (const _ of client.folders("")) break;
 }
 

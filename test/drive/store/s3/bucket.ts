@@ -2,7 +2,7 @@ import type { Clock } from "../../../../src/core/clock.js";
 import { silentLog } from "../../../../src/core/ports/log.js";
 import type { DriveEngine } from "../../../../src/drive/engine/engine.js";
 import type { CellStore } from "../../../../src/drive/store/cell-store.js";
-import type { ObjectStoreOptions } from "../../../../src/drive/store/s3/open-object-store.js";
+import type { ObjectStoreOptions } from "../../../../src/drive/store/s3/object-store.js";
 import { ALICE, clockAt, openEngine } from "../../engine/engines.js";
 import { type FakeRequest, type FakeS3, type Fault, startFakeS3 } from "./fake-s3.js";
 import { storesOn } from "./stores.js";

@@ -329,7 +329,7 @@ describe("buckets of earlier versions", () => {
       fill("merge");
       const [, owner = ""] = bucket.keysOf("roots/")[0]?.split("/") ?? [];
       await expect(store.root(owner)).rejects.toMatchObject(refusal);
-      await expect(store.swapRoot(owner, null, treeOf(filesOf(1, 1)).root)).rejects.toMatchObject(refusal);
+      await expect(store.batch().commit(owner, null, treeOf(filesOf(1, 1)).root)).rejects.toMatchObject(refusal);
     });
   });
 

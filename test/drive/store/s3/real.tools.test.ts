@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, jest } from "@jest/globals";
-import { openObjectStore } from "../../../../src/drive/store/s3/open-object-store.js";
+import { openObjectStore } from "../../../../src/drive/store/s3/object-store.js";
 import { CLI, cleanUp, makeFolder, type Running, start } from "../../../cli/process.js";
 import { needs } from "../../../needs.js";
 import { invoke } from "../../../surfaces/http/client.js";
@@ -21,7 +21,7 @@ const { AWS_ACCESS_KEY_ID: accessKeyId = "", AWS_SECRET_ACCESS_KEY: secretAccess
 
 describe("a real server", () => {
   const CHILD = new URL("writer-child.mjs", import.meta.url);
-  const BUILT = new URL("../../../../dist/drive/store/s3/open-object-store.js", import.meta.url);
+  const BUILT = new URL("../../../../dist/drive/store/s3/object-store.js", import.meta.url);
   const possible = endpoint !== undefined && existsSync(BUILT);
   const test = needs(possible, "no S3 server is named by S3_TEST_ENDPOINT (npm run test:tools starts one)");
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CellStore } from "../../../../src/drive/store/cell-store.js";
-import { type ObjectStoreOptions, openObjectStore } from "../../../../src/drive/store/s3/open-object-store.js";
+import { type ObjectStoreOptions, openObjectStore } from "../../../../src/drive/store/s3/object-store.js";
 import { BUCKET, CREDENTIALS, REGION } from "./fake-s3.js";
 
 /** Tries that do not last. */

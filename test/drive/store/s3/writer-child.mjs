@@ -1,7 +1,7 @@
 // A venue's drives in a process of its own: writes file after file and says which have been acknowledged, until it is killed.
 import { createDriveEngine } from "../../../../dist/drive/engine/engine.js";
 import { createOwnerKeys } from "../../../../dist/drive/keys/owner-keys.js";
-import { openObjectStore } from "../../../../dist/drive/store/s3/open-object-store.js";
+import { openObjectStore } from "../../../../dist/drive/store/s3/object-store.js";
 
 const options = JSON.parse(process.argv[2]);
 const silent = { debug() {}, info() {}, warn() {}, error() {} };

@@ -1,12 +1,7 @@
-// Concurrency limits and per-name serialisation.
+// Concurrency limits.
 
-/** Semaphore with first-come, first-served order. */
-export interface Slots {
-  /** Resolves to a function that frees the slot. */
-  take(): Promise<() => void>;
-}
-
-export function createSlots(count: number): Slots {
+/** A number of slots, taken in the order of arrival. @returns waits for one; what it resolves to frees it, once */
+export function createSlots(count: number): () => Promise<() => void> {
   const waiting: (() => void)[] = [];
   let free = count;
   const end = (): void => {
@@ -14,16 +9,10 @@ export function createSlots(count: number): Slots {
     if (next === undefined) free += 1;
     else next();
   };
-  return {
-    async take() {
-      if (free > 0) free -= 1;
-      else await new Promise<void>((resolve) => void waiting.push(resolve));
-      let isEnded = false;
-      return () => {
-        if (!isEnded) end();
-        isEnded = true;
-      };
-    },
+  return async () => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => void waiting.push(resolve));
+    return end;
   };
 }
 
@@ -53,19 +42,4 @@ export async function inParallel<T, R>(
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, run));
   if (failures.length > 0) throw failures[0];
   return results;
-}
-
-/** Serialises the work on each name. */
-export function createTurns(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
-  const tails = new Map<string, Promise<unknown>>();
-  return (name, work) => {
-    const done = (tails.get(name) ?? Promise.resolve()).then(work, work);
-    const tail = done
-      .catch(() => undefined)
-      .then(() => {
-        if (tails.get(name) === tail) tails.delete(name);
-      });
-    tails.set(name, tail);
-    return done;
-  };
 }

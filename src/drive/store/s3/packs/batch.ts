@@ -13,18 +13,13 @@ import type { UploadGroup } from "./uploads.js";
 /** Leaf blobs of at least this size go to separate packs, so that looking up names reads little. */
 const CHUNK_BYTES = 2048 + 3;
 
-export interface BatchParts {
-  readonly uploads: UploadGroup;
-  swap(owner: string, expected: RootRecord | null, change: RootChange): Promise<RootRecord | "conflict">;
-  /** @throws STORE_UNAVAILABLE if the store is closed */
-  checkOpen(): void;
-}
+type Swap = (owner: string, expected: RootRecord | null, change: RootChange) => Promise<RootRecord | "conflict">;
 
 /**
  * Collects cells in two packs, one for parts of files and one for everything else; each is put as soon as it is full.
  * A commit leaves what is small to the root object, so that another try after a conflict uploads nothing but the root.
  */
-export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): CellBatch {
+export function createObjectBatch(uploads: UploadGroup, swap: Swap): CellBatch {
   let chunks = new PackBuilder();
   let trees = new PackBuilder();
   let hasPacks = false;
@@ -59,10 +54,6 @@ export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): Cel
     await uploadChunks();
     if (rest.count > 0) await upload(rest, "tree");
   };
-  const flush = async (): Promise<void> => {
-    await uploadRest();
-    await uploads.settled();
-  };
   /** Uploads what a root object cannot carry. @returns the cells that it carries */
   const uploadLarge = async (): Promise<ReadonlyMap<HashText, Uint8Array>> => {
     if (chunks.bytes + trees.bytes > MAX_CARRIED_BYTES) {
@@ -76,7 +67,6 @@ export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): Cel
 
   return {
     put(hash, bytes) {
-      checkOpen();
       checkCell(hash, bytes);
       uploads.touch();
       const isChunk = bytes.length >= CHUNK_BYTES && isLeafBlob(bytes);
@@ -94,11 +84,10 @@ export function createObjectBatch({ uploads, swap, checkOpen }: BatchParts): Cel
       return upload(builder, isChunk ? "chunk" : "tree");
     },
     async flush() {
-      checkOpen();
-      await flush();
+      await uploadRest();
+      await uploads.settled();
     },
     async commit(owner, expected, bytes, hint) {
-      checkOpen();
       checkOwner(owner);
       checkRoot(bytes);
       const cells = await uploadLarge();

@@ -1,16 +1,16 @@
 // Garbage collection of the object store, in two phases: unneeded objects are recorded, and deleted after a grace
 // period.
 
+import { randomBytes } from "node:crypto";
 import type { CollectOptions, CollectReport, RootRecord } from "../../cell-store.js";
 import { openScratch, removeLeftovers } from "../../embedded/collect.js";
 import { footerEntries } from "../../embedded/pack-format.js";
-import { type LoadForMark, logsOf, type Marks, markTrees, textOfHash } from "../../mark.js";
+import { type LoadForMark, type Marks, markRoots, textOfHash } from "../../mark.js";
 import { isIncluded, PROBES, rootsIn } from "../bucket-mode.js";
 import type { ListedObject } from "../client/list-page.js";
 import type { S3Client } from "../client/s3-client.js";
+import type { LoadedRoot } from "../roots/owner-roots.js";
 import { rootKey } from "../roots/root-object.js";
-import type { LoadedRoot } from "../roots/root-reader.js";
-import { type Candidates, readCandidates } from "./candidates.js";
 import { type CompactParts, compactOwner } from "./compact.js";
 import type { LocalCache } from "./local-cache.js";
 import { packKeyOf } from "./source.js";
@@ -68,22 +68,17 @@ export async function collectObjects(parts: ObjectCollectParts, options: Collect
     const objects = await listOld(client, before);
     const needed: Needed = { packs: new Map(), manifests: new Map(), roots: new Set(), live: 0, missing: 0 };
     for await (const owner of parts.owners()) await markOwner(owner, { parts, marks: scratch.marks, needed });
-    const pinned = parts.pinned();
-    count(
-      needed,
-      await markTrees(
-        pinned.map(({ bytes }) => bytes),
-        scratch.marks,
-        parts.load,
-      ),
-    );
-    await markTrees(logsOf(pinned), scratch.marks, parts.load);
+    count(needed, await markRoots(parts.pinned(), scratch.marks, parts.load));
     const counted: Counted = { removed: 0, removedBytes: 0, packs: 0 };
     const { live, missing } = needed;
     if (missing > 0) return { live, missing, ...counted };
     const pass: Pass = { parts, needed, objects, marks: scratch.marks, counted };
-    if (dryRun) await countGarbage(pass);
-    else {
+    if (dryRun) {
+      for (const object of objects.values()) {
+        parts.checkGoesOn();
+        await countGarbage(object, pass);
+      }
+    } else {
       await removeIncluded(parts);
       const candidates = await readCandidates(client, now);
       const gone = await sweep(pass, candidates, now() - graceMs);
@@ -129,9 +124,7 @@ async function markOwner(
   if (root === undefined) return;
   needed.roots.add(`${owner} ${root.record.version}`);
   countListed(root, needed, 1);
-  count(needed, await markTrees([root.record.bytes], marks, parts.load));
-  // A log that has lost a part loses no drive.
-  await markTrees(logsOf([root.record]), marks, parts.load);
+  count(needed, await markRoots([root.record], marks, parts.load));
 }
 
 function countListed({ object, packs }: LoadedRoot, needed: Needed, times: 1 | -1): void {
@@ -160,43 +153,33 @@ async function sweep(pass: Pass, candidates: Candidates, onRecordBefore: number)
 }
 
 /** @returns whether the object was deleted */
-async function remove({ key, modifiedAt, size }: ListedObject, pass: Pass): Promise<boolean> {
-  const { client } = pass.parts;
-  const [, id] = PACK_KEY.exec(key) ?? [];
+async function remove(object: ListedObject, pass: Pass): Promise<boolean> {
+  const { key, modifiedAt } = object;
+  const { client, cache } = pass.parts;
   // The same content may have been put again in the meantime.
   for await (const again of client.objects(key)) if (again.modifiedAt !== modifiedAt) return false;
+  const [, id] = PACK_KEY.exec(key) ?? [];
   if (id !== undefined) {
-    const garbage = await garbageOf(id, size, pass);
     pass.counted.packs += 1;
-    pass.counted.removed += garbage.length;
-    pass.counted.removedBytes += garbage.reduce((bytes, { length }) => bytes + length, 0);
-    pass.parts.cache.forget(
-      "cell",
-      garbage.map(({ hash }) => hash),
-    );
-    pass.parts.cache.forget("footer", [Buffer.from(id, "hex")]);
+    cache.forget("cell", await countGarbage(object, pass));
+    cache.forget("footer", [Buffer.from(id, "hex")]);
   }
   await client.remove(key);
   return true;
 }
 
-async function garbageOf(
-  id: string,
-  size: number,
-  { parts, marks }: Pass,
-): Promise<{ hash: Buffer; length: number }[]> {
-  const footer = await parts.source.footerOf(id, size);
-  return footer === undefined ? [] : [...footerEntries(footer)].filter(({ hash }) => !marks.has(textOfHash(hash)));
-}
-
-async function countGarbage(pass: Pass): Promise<void> {
-  for (const { key, size } of pass.objects.values()) {
-    pass.parts.checkGoesOn();
-    const [, id] = PACK_KEY.exec(key) ?? [];
-    const garbage = id === undefined ? [] : await garbageOf(id, size, pass);
-    pass.counted.removed += garbage.length;
-    pass.counted.removedBytes += garbage.reduce((bytes, { length }) => bytes + length, 0);
+/** @returns hashes of the cells in a pack that no root needs */
+async function countGarbage({ key, size }: ListedObject, { parts, marks, counted }: Pass): Promise<Buffer[]> {
+  const [, id] = PACK_KEY.exec(key) ?? [];
+  const footer = id === undefined ? undefined : await parts.source.footerOf(id, size);
+  const garbage: Buffer[] = [];
+  for (const { hash, length } of footer === undefined ? [] : footerEntries(footer)) {
+    if (marks.has(textOfHash(hash))) continue;
+    garbage.push(hash);
+    counted.removed += 1;
+    counted.removedBytes += length;
   }
+  return garbage;
 }
 
 /** Records what is not needed, or no longer needed after packs were copied. @param gone deleted keys */
@@ -232,4 +215,50 @@ async function removeIncluded({ client, roots }: ObjectCollectParts): Promise<vo
 
 async function removeProbes(client: S3Client, before: number): Promise<void> {
   for await (const { key, modifiedAt } of client.objects(PROBES)) if (modifiedAt < before) await client.remove(key);
+}
+
+// Record of objects that are candidates for deletion.
+
+/** Objects that nothing needed at a collection, recorded as `gc/<ms>-<random>`. */
+interface Candidates {
+  /** When each object was first found unneeded, in milliseconds since 1970. */
+  readonly since: ReadonlyMap<string, number>;
+  /** Keeps only the recorded objects for which `stays` is true, and adds others. */
+  update(stays: (key: string) => boolean, added: readonly string[]): Promise<void>;
+}
+
+const LIST_NAME = /^gc\/(\d{13})-[0-9a-f]{16}$/;
+const MAX_KEYS = 10_000;
+const MAX_OBJECT_BYTES = MAX_KEYS * 96;
+const MAX_LISTS = 1000;
+
+async function readCandidates(client: S3Client, now: () => number): Promise<Candidates> {
+  const lists = new Map<string, readonly string[]>();
+  const since = new Map<string, number>();
+  for await (const { key: name } of client.objects("gc/")) {
+    const at = LIST_NAME.exec(name)?.[1];
+    if (at === undefined || lists.size >= MAX_LISTS) continue;
+    const found = await client.get(name, MAX_OBJECT_BYTES);
+    const keys = (found?.bytes.toString("latin1") ?? "")
+      .split("\n")
+      .filter((key) => PACK_KEY.test(key) || MANIFEST_KEY.test(key));
+    lists.set(name, keys);
+    for (const key of keys) since.set(key, Math.min(since.get(key) ?? Number.POSITIVE_INFINITY, Number(at)));
+  }
+  const put = (name: string, keys: readonly string[]): Promise<void> =>
+    client.put(name, Buffer.from(keys.map((key) => `${key}\n`).join("")));
+  return {
+    since,
+    async update(stays, added) {
+      for (let at = 0; at < added.length; at += MAX_KEYS) {
+        const name = `gc/${String(now()).padStart(13, "0")}-${randomBytes(8).toString("hex")}`;
+        await put(name, added.slice(at, at + MAX_KEYS));
+      }
+      for (const [name, keys] of lists) {
+        const left = keys.filter(stays);
+        if (left.length === 0) await client.remove(name);
+        else if (left.length < keys.length) await put(name, left);
+      }
+    },
+  };
 }

@@ -3,8 +3,7 @@
 import { storeDamaged } from "../../checks.js";
 import { footerEntries } from "../../embedded/pack-format.js";
 import { type HashText, textOfHash } from "../../mark.js";
-import type { OwnerRoots } from "../roots/owner-roots.js";
-import type { LoadedRoot } from "../roots/root-reader.js";
+import type { LoadedRoot, OwnerRoots } from "../roots/owner-roots.js";
 import type { RootSwap } from "../roots/root-swap.js";
 import { PACK_CELL_BYTES, PackBuilder } from "./builder.js";
 import type { PackInfo, PackKind } from "./manifest.js";

@@ -40,6 +40,7 @@ export interface Uploads {
 
 /** A group unused for this long counts as abandoned. */
 const DROPPED_AFTER_MS = 3_600_000;
+const UPLOADS_AT_ONCE = 4;
 
 interface Group {
   readonly startedAt: number;
@@ -51,13 +52,12 @@ export interface UploadOptions {
   readonly client: S3Client;
   readonly source: PackSource;
   readonly views: Views;
-  readonly atOnce: number;
   readonly now: () => number;
   readonly log: Log;
 }
 
-export function createUploads({ client, source, views, atOnce, now, log }: UploadOptions): Uploads {
-  const slots = createSlots(atOnce);
+export function createUploads({ client, source, views, now, log }: UploadOptions): Uploads {
+  const takeSlot = createSlots(UPLOADS_AT_ONCE);
   const groups = new Set<Group>();
   const running = new Set<Promise<void>>();
 
@@ -79,7 +79,7 @@ export function createUploads({ client, source, views, atOnce, now, log }: Uploa
     const needed = new Set<Group>();
     for (const cell of cells) {
       for (const hash of refsOf(cell)) {
-        for (const group of others) if (!needed.has(group) && holds(group, hash)) needed.add(group);
+        for (const group of others) if (!needed.has(group) && packWith(hash, group) !== undefined) needed.add(group);
       }
     }
     return [...needed].flatMap(({ packs }) => Array.from(packs.values(), ({ info }) => info));
@@ -88,18 +88,15 @@ export function createUploads({ client, source, views, atOnce, now, log }: Uploa
     dropStale();
     const group: Group = { startedAt: now(), usedAt: now(), packs: new Map() };
     const failures: unknown[] = [];
-    const own = new Set<Promise<void>>();
-    const upload = async (pack: BuiltPack, end: () => void): Promise<void> => {
+    const own: Promise<void>[] = [];
+    const upload = async (pack: BuiltPack): Promise<void> => {
       try {
         await put(pack);
         const release = views.add({ packs: [pack.info], carried: new Map() });
-        group.packs.get(pack.info.id)?.release();
         group.packs.set(pack.info.id, { info: pack.info, footer: pack.footer, release });
       } catch (error) {
         failures.push(error);
         log.warn({ event: "drive.upload", error: describeError(error) }, "An upload to the drive store failed");
-      } finally {
-        end();
       }
     };
     return {
@@ -109,12 +106,13 @@ export function createUploads({ client, source, views, atOnce, now, log }: Uploa
       },
       async begin(pack) {
         groups.add(group);
-        const end = await slots.take();
-        const putting = upload(pack, end);
-        for (const set of [own, running]) {
-          set.add(putting);
-          void putting.finally(() => set.delete(putting));
-        }
+        const end = await takeSlot();
+        const putting = upload(pack).finally(() => {
+          end();
+          running.delete(putting);
+        });
+        own.push(putting);
+        running.add(putting);
         if (failures.length > 0) throw failures[0];
       },
       neededBy: (cells) => neededBy(cells, group),
@@ -123,17 +121,13 @@ export function createUploads({ client, source, views, atOnce, now, log }: Uploa
         await Promise.all(own);
         if (failures.length > 0) throw failures[0];
       },
-      packWith(hash) {
-        for (const { info, footer } of group.packs.values())
-          if (mayHold(info.filter, hash) && findInFooter(footer, hash) !== undefined) return info;
-        return undefined;
-      },
+      packWith: (hash) => packWith(hash, group),
     };
   };
   return {
     group: groupOf,
     async one(pack) {
-      const end = await slots.take();
+      const end = await takeSlot();
       try {
         await put(pack);
         return pack.info;
@@ -152,8 +146,11 @@ export function createUploads({ client, source, views, atOnce, now, log }: Uploa
   };
 }
 
-const holds = ({ packs }: Group, hash: Uint8Array): boolean =>
-  [...packs.values()].some(({ footer }) => findInFooter(footer, hash) !== undefined);
+function packWith(hash: Uint8Array, { packs }: Group): PackInfo | undefined {
+  for (const { info, footer } of packs.values())
+    if (mayHold(info.filter, hash) && findInFooter(footer, hash) !== undefined) return info;
+  return undefined;
+}
 
 /** Empty if it is not a cell. */
 function refsOf(cell: Uint8Array): Uint8Array[] {

@@ -1,11 +1,29 @@
-// Roots of owners, as this process knows them.
+// Roots of owners: reads root objects with their manifests, and remembers them.
 
-import type { LoadedRoot, RootReader } from "./root-reader.js";
-import type { Views } from "./views.js";
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { RootRecord } from "../../cell-store.js";
+import { storeDamaged, storeUnavailable } from "../../checks.js";
+import { isIncluded, rootsIn, singleRootsFound } from "../bucket-mode.js";
+import type { Fetched, S3Client } from "../client/s3-client.js";
+import type { LocalCache } from "../packs/local-cache.js";
+import { MAX_MANIFEST_BYTES, manifestId, type PackInfo, parseManifest } from "../packs/manifest.js";
+import { MAX_ROOT_OBJECT_BYTES, parseRootObject, type RootObject, rootKey, versionOf } from "./root-object.js";
+import type { View, Views } from "./views.js";
+
+/** A root object that has been read, with the location of its cells. */
+export interface LoadedRoot extends View {
+  readonly record: RootRecord;
+  readonly etag: string;
+  readonly object: RootObject;
+}
 
 /** Each owner has one root, which all processes swap. */
 export interface OwnerRoots {
-  /** The current root; `undefined` if there is none. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
+  /**
+   * The current root; `undefined` if there is none.
+   * @throws STORE_DAMAGED, STORE_UNAVAILABLE also where an earlier version left roots that it does not include
+   */
   load(owner: string): Promise<LoadedRoot | undefined>;
   /** The result of `load` as far as it is cached. */
   known(owner: string): LoadedRoot | undefined;
@@ -13,8 +31,20 @@ export interface OwnerRoots {
   put(owner: string, root: LoadedRoot): void;
 }
 
+export interface OwnerRootsParts {
+  readonly client: S3Client;
+  readonly cache: LocalCache;
+  readonly views: Views;
+  /** Whether entity tags are MD5 digests of the content. */
+  readonly hasDigests: boolean;
+}
+
 /** How often a root is read again because this process knows another one in the meantime. */
-const MAX_TRIES = 4;
+const MAX_LOADS = 4;
+/** Maximum times that a root is read again because it was replaced before its manifest could be read. */
+const MAX_TRIES = 32;
+const MAX_READS = 5;
+const READ_AGAIN_MS = 20;
 /** Maximum owners cached without active readers. */
 const MAX_OWNERS = 2048;
 const MAX_FILTER_BYTES = 128 << 20;
@@ -26,7 +56,8 @@ interface Known {
   readonly bytes: number;
 }
 
-export function createOwnerRoots(reader: RootReader, views: Views): OwnerRoots {
+export function createOwnerRoots(parts: OwnerRootsParts): OwnerRoots {
+  const { client, views } = parts;
   /** Least recently used first. */
   const owners = new Map<string, Known>();
   let bytes = 0;
@@ -57,15 +88,28 @@ export function createOwnerRoots(reader: RootReader, views: Views): OwnerRoots {
     }
   };
   const known = (owner: string): LoadedRoot | undefined => owners.get(owner)?.root;
+  /** The root of an owner, of whom nothing is known yet. */
+  const first = async (owner: string): Promise<LoadedRoot | undefined> => {
+    let isThere = false;
+    const single: string[] = [];
+    for await (const { name, isShared } of rootsIn(client, `roots/${owner}/`)) {
+      if (isShared) isThere = true;
+      else single.push(name);
+    }
+    const root = isThere ? await readRoot(owner, undefined, parts) : undefined;
+    for (const name of single)
+      if (!(await isIncluded(client, { owner, name, root: root?.object }))) throw singleRootsFound();
+    return root;
+  };
   return {
     known,
     put,
     async load(owner) {
-      for (let tries = 0; ; tries += 1) {
+      for (let loads = 0; ; loads += 1) {
         const before = known(owner);
-        const root = before === undefined ? await reader.first(owner) : await reader.again(owner, before);
+        const root = before === undefined ? await first(owner) : await readRoot(owner, before, parts);
         // This process has put or read another one, which may be newer. An older one costs a conflict at most.
-        if (known(owner) !== before && tries < MAX_TRIES) continue;
+        if (known(owner) !== before && loads < MAX_LOADS) continue;
         if (root !== undefined) put(owner, root);
         return root;
       }
@@ -78,3 +122,60 @@ function bytesOf({ packs, object }: LoadedRoot): number {
   for (const { filter } of packs) bytes += filter.length;
   return bytes;
 }
+
+/** @param known returned if it has not been replaced @throws STORE_DAMAGED also if it is gone */
+async function readRoot(
+  owner: string,
+  known: LoadedRoot | undefined,
+  { client, cache, hasDigests }: OwnerRootsParts,
+): Promise<LoadedRoot> {
+  const key = rootKey(owner);
+  const get = (): Promise<Fetched | "same" | undefined> =>
+    known === undefined
+      ? client.get(key, MAX_ROOT_OBJECT_BYTES)
+      : client.getChanged(key, known.etag, MAX_ROOT_OBJECT_BYTES);
+  let missed: string | undefined;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const found = hasDigests ? await whole(get) : await get();
+    if (found === "same" && known !== undefined) return known;
+    // A root is replaced, but never removed.
+    if (found === undefined || found === "same") throw storeDamaged("the root of an owner is gone");
+    const object = parseRootObject(found.bytes);
+    const packs = await packsOf(object.manifest, client, cache);
+    if (packs !== undefined) return loadedRoot(found.etag, object, packs);
+    if (found.etag === missed) throw storeDamaged("the manifest of a root is missing");
+    missed = found.etag;
+  }
+  throw storeUnavailable("the root of an owner changes faster than it can be read: try again");
+}
+
+export function loadedRoot(etag: string, object: RootObject, packs: readonly PackInfo[]): LoadedRoot {
+  const { bytes, log } = object;
+  return { record: { version: versionOf(object), bytes, log }, etag, object, packs, carried: object.carried };
+}
+
+export const manifestKey = (id: string): string => `manifests/${id}`;
+
+async function packsOf(id: string, client: S3Client, cache: LocalCache): Promise<PackInfo[] | undefined> {
+  const near = cache.named("manifest", id);
+  if (near !== undefined && manifestId(near) === id) return parseManifest(near);
+  const found = await client.get(manifestKey(id), MAX_MANIFEST_BYTES);
+  if (found === undefined) return undefined;
+  if (manifestId(found.bytes) !== id) throw storeDamaged("a manifest is not what was stored");
+  cache.keepNamed("manifest", id, found.bytes);
+  return parseManifest(found.bytes);
+}
+
+/** Some servers return the content of one root with the entity tag of its successor while that is being put. */
+async function whole(get: () => Promise<Fetched | "same" | undefined>): Promise<Fetched | "same" | undefined> {
+  for (let reads = 1; ; reads += 1) {
+    const found = await get();
+    if (found === undefined || found === "same" || isDigest(found)) return found;
+    if (reads >= MAX_READS) throw storeUnavailable("the object storage gives an object the entity tag of another");
+    await delay(READ_AGAIN_MS * reads);
+  }
+}
+
+/** Whether an entity tag is the MD5 of the content. */
+export const isDigest = ({ bytes, etag }: Fetched): boolean =>
+  etag.replaceAll('"', "") === createHash("md5").update(bytes).digest("hex");

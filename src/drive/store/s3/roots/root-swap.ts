@@ -1,17 +1,17 @@
 // Swaps of the root that all venues share, by conditional puts.
 
 import { randomBytes } from "node:crypto";
+import { Turns } from "../../../../core/turns.js";
 import { sameBytes } from "../../../cad3/ref.js";
 import type { RootRecord } from "../../cell-store.js";
 import { storeUnavailable } from "../../checks.js";
 import type { HashText } from "../../mark.js";
-import { createTurns } from "../client/parallel.js";
 import type { PutIfResult, S3Client } from "../client/s3-client.js";
 import { PackBuilder } from "../packs/builder.js";
 import { encodeManifest, manifestId, type PackInfo } from "../packs/manifest.js";
 import type { Uploads } from "../packs/uploads.js";
 import { type Contention, createContention } from "./contention.js";
-import type { OwnerRoots } from "./owner-roots.js";
+import { type LoadedRoot, loadedRoot, manifestKey, type OwnerRoots } from "./owner-roots.js";
 import {
   carriedBytes,
   encodeRootObject,
@@ -20,7 +20,6 @@ import {
   type RootObject,
   rootKey,
 } from "./root-object.js";
-import { type LoadedRoot, loadedRoot, manifestKey } from "./root-reader.js";
 
 /** A new root with the cells it needs beyond those of the one it replaces. */
 export interface RootChange {
@@ -64,7 +63,7 @@ const UNUSED_MS = 30_000;
 export function createRootSwap(parts: SwapParts): RootSwap {
   const { client, roots, uploads, now, contention = createContention({ client, now }) } = parts;
   const self = randomBytes(16).toString("hex");
-  const alone = createTurns();
+  const alone = new Turns();
   let puts = 0;
   /** By owner, the manifest put last that no root has: a change that is tried again often lists the same packs. */
   const unused = new Map<string, { readonly id: string; readonly packs: readonly PackInfo[]; readonly at: number }>();
@@ -153,7 +152,7 @@ export function createRootSwap(parts: SwapParts): RootSwap {
   };
   return {
     async swap(owner, expected, change) {
-      const result = await alone(owner, async () => {
+      const result = await alone.run(owner, async () => {
         const hasWaited = await contention.giveWay(owner, isOurs(owner));
         if (hasWaited && (await roots.load(owner))?.record.version !== expected?.version) return "left";
         const from = now();
@@ -166,7 +165,7 @@ export function createRootSwap(parts: SwapParts): RootSwap {
       return result.record;
     },
     move: (owner, from, packs) =>
-      alone(owner, async () => {
+      alone.run(owner, async () => {
         if (roots.known(owner) !== from) return false;
         const { bytes, carried, log } = from.object;
         return (await publish(owner, { before: from, bytes, log, carried, packs })) !== undefined;
