@@ -2,7 +2,7 @@
 // Object storage for drives: 100 MiB in and out through the engine, next to plain PutObject and GetObject of the same bytes.
 import { randomBytes } from "node:crypto";
 import { AwsClient } from "aws4fetch";
-import { openObjectStore } from "../dist/drive/store/s3/open-object-store.js";
+import { openObjectStore } from "../dist/drive/store/s3/object-store.js";
 import { log, openDrives } from "./drive-stores.mjs";
 import { expectEqual } from "./expect.mjs";
 import { runBench, times } from "./harness.mjs";
