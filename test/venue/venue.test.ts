@@ -4,7 +4,9 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { aborted } from "../../src/core/errors/texts.js";
+import { EventLog } from "../../src/feed/event-log.js";
 import type { McpEndpoint } from "../../src/surfaces/mcp/http.js";
+import { createVenueEvents } from "../../src/venue/events/venue-events.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../src/venue/venue.js";
 import { basic, bearer, invoke, type Sent, send } from "../surfaces/http/client.js";
 import { DID, memoryAssets } from "../surfaces/http/fixture.js";
@@ -218,6 +220,29 @@ describe("the host of a venue", () => {
       await started.promise;
       await venue.close();
       expect(await (await reply).json()).toMatchObject({ status: "CANCELLED", errorCode: "ABORTED" });
+    });
+
+    test("answers calls that come meanwhile 503, as it does readers of events", async () => {
+      const [started, slow, log] = [gate(), gate(), new EventLog()];
+      const operations = { slow: () => (started.open(1), slow.promise), read: () => 1 };
+      const files = { watchPlace: () => undefined };
+      const events = createVenueEvents(log, { servesAnonymous: true, files, rejudge: (context) => context });
+      const venue = venueOf(operations, { events });
+      const { url } = await venue.listen();
+      const reply = invoke(url, { operation: "file:slow" });
+      await started.promise;
+      log.end();
+      const closing = venue.close();
+      const refused = [await invoke(url, { operation: "file:read" }), await fetch(`${url}/api/v1/events?topic=job`)];
+      const told = refused.map(async (one) => [one.status, one.headers.get("retry-after"), await one.json()]);
+      const error = "The venue is closing. Retry after 1 s";
+      expect(await Promise.all(told)).toEqual([
+        [503, "1", { error }],
+        [503, "1", { error }],
+      ]);
+      slow.open("done");
+      await reply;
+      await closing;
     });
 
     test("forgets all jobs", async () => {

@@ -120,13 +120,18 @@ export class Overloaded extends Error {
   override readonly name = "Overloaded";
   /** Delay before a retry, in milliseconds. */
   readonly retryAfterMs: number;
+  /** No request of the kind is taken any more, however few there are. */
+  readonly isClosing: boolean;
 
   /** @param text the reason, safe to show to the caller */
-  constructor(text: string, retryAfterMs: number) {
+  constructor(text: string, retryAfterMs: number, isClosing = false) {
     super(text);
     this.retryAfterMs = retryAfterMs;
+    this.isClosing = isClosing;
   }
 }
+
+export const venueCloses = (): Overloaded => new Overloaded("The venue is closing", 1000, true);
 
 const CODE = Symbol("errorCode");
 

@@ -2,6 +2,7 @@
 
 import { parseVenueUri, type VenuePlace } from "../../core/call/venue-uri.js";
 import type { FileChange } from "../../core/ports/changes/events.js";
+import { Overloaded } from "../../core/errors/errors.js";
 import { deferred } from "../../core/turns.js";
 import type { Hearer, Listening, ToldList } from "../../surfaces/mcp/host.js";
 import { INTERNAL_ERROR, INVALID_PARAMS, Refusal, RequestFault } from "../../surfaces/mcp/wire.js";
@@ -14,13 +15,11 @@ const GATHER_MS = 100;
 const PAUSE_MS = 200;
 /** How often the credential is looked at. */
 const JUDGE_MS = 500;
-/** Asked of a caller with too many streams, in seconds. */
-const RETRY_S = 5;
 
 /** Sources a caller can be told of. */
 export interface Changes {
-  /** Reads of reloads, and of the places that it follows. `undefined`: the caller has as many open as it may. */
-  open(): FollowingReader | undefined;
+  /** Reads of reloads, and of the places that it follows. @throws Overloaded */
+  open(): FollowingReader;
   /** A list as the caller sees it, as text to compare. */
   readonly shown: Readonly<Record<ToldList, () => string>>;
 }
@@ -46,18 +45,13 @@ export class LogListening implements Listening {
   #toldAt = Number.NEGATIVE_INFINITY;
   #isEnded = false;
 
-  /** @throws RequestFault where the caller may have no other stream */
+  /** @throws Refusal where the caller may have no other stream */
   constructor(changes: Changes, hearer: Hearer) {
-    const reader = changes.open();
-    if (reader === undefined) {
-      const more = { code: INTERNAL_ERROR, headers: { "retry-after": String(RETRY_S) } };
-      throw new Refusal(429, "Too many streams: end another one first", more);
-    }
     this.#changes = changes;
     this.#hearer = hearer;
-    this.#reader = reader;
-    this.#position = reader.end;
-    this.#stop = reader.listen(() => this.#schedule(GATHER_MS));
+    this.#reader = openOrRefuse(changes);
+    this.#position = this.#reader.end;
+    this.#stop = this.#reader.listen(() => this.#schedule(GATHER_MS));
     this.#judging = setInterval(() => this.#isOver && this.end(), JUDGE_MS).unref();
   }
 
@@ -161,5 +155,15 @@ export class LogListening implements Listening {
   #tell(method: string, params: object): void {
     this.#toldAt = performance.now();
     this.#hearer.tell(method, params);
+  }
+}
+
+function openOrRefuse(changes: Changes): FollowingReader {
+  try {
+    return changes.open();
+  } catch (error) {
+    if (!(error instanceof Overloaded)) throw error;
+    const headers = { "retry-after": String(error.retryAfterMs / 1000) };
+    throw new Refusal(error.isClosing ? 503 : 429, error.message, { code: INTERNAL_ERROR, headers });
   }
 }

@@ -3,7 +3,7 @@
 import type { HostedFileAdapter } from "../../adapter/adapter.js";
 import type { AuditSink } from "../../audit/record.js";
 import type { Caller } from "../../core/call/caller.js";
-import { FileAdapterError } from "../../core/errors/errors.js";
+import { FileAdapterError, Overloaded, venueCloses } from "../../core/errors/errors.js";
 import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type {
   EventReader,
@@ -24,6 +24,8 @@ import type { VenueHostOptions } from "../venue.js";
 
 /** Readers of one caller. */
 const MAX_PER_CALLER = 64;
+/** Asked of a caller with too many of them, in milliseconds. */
+const RETRY_MS = 5000;
 /** How long a reader waits until changes by others are seen. */
 const READY_MS = 1000;
 
@@ -79,7 +81,7 @@ export interface FollowingReader extends EventReader {
 
 /** The events of a venue, by readers whose places come and go. */
 export interface FollowedEvents extends VenueEvents {
-  open(...args: Parameters<VenueEvents["open"]>): FollowingReader | undefined;
+  open(...args: Parameters<VenueEvents["open"]>): FollowingReader;
 }
 
 export interface VenueEventsParts {
@@ -94,8 +96,9 @@ export function createVenueEvents(log: EventLog, parts: VenueEventsParts): Follo
   return {
     servesAnonymous: parts.servesAnonymous,
     open(topics, caller, context) {
-      const leave = log.isEnded ? undefined : holds.take(caller.did);
-      if (leave === undefined) return undefined;
+      if (log.isEnded) throw venueCloses();
+      const leave = holds.take(caller.did);
+      if (leave === undefined) throw new Overloaded("Too many streams: end another one first", RETRY_MS);
       const reader = { ...parts, log, caller, context, places: new Map(), leave };
       try {
         return new CallerReader(topics, reader);

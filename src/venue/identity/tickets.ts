@@ -13,7 +13,9 @@ import type { Access } from "./access.js";
 
 /** Domain separation: no token signed by this key begins with it. */
 const PURPOSE = "venue-files ticket ";
-const ID_BYTES = 16;
+/** An id begins with when its ticket ends, in milliseconds since the epoch. */
+const TIME_BYTES = 6;
+const RANDOM_BYTES = 10;
 const TICKET = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{86})$/;
 /** Maximum tickets per caller; the oldest is dropped first. */
 const MAX_PER_CALLER = 100;
@@ -87,8 +89,10 @@ export function createTickets({ key, clock, shared, url, rejudge, fresh }: Ticke
       if (own === undefined) return undefined;
       const kept = lastingPartOf(context);
       makeRoom(kept);
-      const id = randomBytes(ID_BYTES).toString("base64url");
       const expires = clock.nowMs() + ttlSeconds * 1000;
+      const time = Buffer.alloc(TIME_BYTES);
+      time.writeUIntBE(expires, 0, TIME_BYTES);
+      const id = Buffer.concat([time, randomBytes(RANDOM_BYTES)]).toString("base64url");
       const size = JSON.stringify(kept).length;
       issued.set(id, { expires, context: kept, chars: size });
       chars += size;
@@ -100,13 +104,14 @@ export function createTickets({ key, clock, shared, url, rejudge, fresh }: Ticke
     },
     async redeem(ticket, { direction, root, path }) {
       const use = { direction, root, path: parsePath(root, path).text };
-      const [, id = "", signature = ""] = TICKET.exec(ticket) ?? [];
-      // An id that was never issued has no valid signature either, but when it would expire is in its row.
-      const one = issued.get(id) ?? (id === "" ? undefined : await shared?.get(id));
-      if (one === undefined || one.expires <= clock.nowMs()) return undefined;
-      // Verified over the requested use, not the stored one, so the signature fails for any other use.
-      const text = signedText(id, use, one.expires);
+      const [, id, signature = ""] = TICKET.exec(ticket) ?? [];
+      const expires = id === undefined ? 0 : Buffer.from(id, "base64url").readUIntBE(0, TIME_BYTES);
+      if (id === undefined || expires <= clock.nowMs()) return undefined;
+      // Verified over the requested use, so the signature fails for any other; and before anything is asked for it.
+      const text = signedText(id, use, expires);
       if (!verify(null, text, publicKey, Buffer.from(signature, "base64url"))) return undefined;
+      const one = issued.get(id) ?? (await shared?.get(id));
+      if (one === undefined) return undefined;
       await fresh?.();
       return rejudge(one.context) ?? "taken back";
     },

@@ -3,7 +3,7 @@
 import type { Caller } from "../../core/call/caller.js";
 import type { Page, Paged } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";
-import { Overloaded } from "../../core/errors/errors.js";
+import { Overloaded, venueCloses } from "../../core/errors/errors.js";
 import { unknownOperation } from "../../core/errors/texts.js";
 import { type Awaitable, after } from "../../core/io.js";
 import type {
@@ -213,7 +213,7 @@ export class Jobs implements CallerJobs {
   #operation({ operation: name }: Submission): HostedOperation {
     const operation = this.#options.catalogue.named(name);
     if (operation === undefined) throw unknownOperation(name);
-    if (this.#closing !== undefined) throw new Overloaded("The venue is closing", RETRY_MS);
+    if (this.#closing !== undefined) throw venueCloses();
     return operation;
   }
 

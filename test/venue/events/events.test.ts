@@ -50,7 +50,7 @@ function venueOf() {
 
 test("readers see alike that are of one caller, the same topics and the same roots as they are open", () => {
   const { open, watched } = venueOf();
-  const sightOf = (...args: Parameters<typeof open>) => open(...args)?.sight;
+  const sightOf = (...args: Parameters<typeof open>) => open(...args).sight;
   const first = sightOf([FILES, JOBS]);
   expect(sightOf([FILES, JOBS])).toBe(first);
   const others = [
@@ -76,10 +76,12 @@ test("a reader that could not be opened holds nothing: neither a place of its ca
     jest.advanceTimersByTime(60_000);
     expect(observed).toEqual([]);
     const readers = Array.from({ length: 64 }, () => open([FILES]));
-    expect([readers.includes(undefined), open([FILES])]).toEqual([false, undefined]);
+    const tooMany = expect.objectContaining({ isClosing: false, retryAfterMs: 5000 });
+    expect(() => open([FILES])).toThrow(tooMany);
     // Closed twice it counts once.
     for (let times = 0; times < 2; times += 1) readers[0]?.close();
-    expect([open([FILES]) === undefined, open([FILES])]).toEqual([false, undefined]);
+    open([FILES]);
+    expect(() => open([FILES])).toThrow(tooMany);
   } finally {
     jest.useRealTimers();
   }
@@ -141,7 +143,8 @@ test("none is opened once the log has ended", () => {
   const { log, open } = venueOf();
   const reader = open([FILES]);
   log.end();
-  expect([reader?.isOver, open([FILES])]).toEqual([true, undefined]);
+  expect(reader.isOver).toBe(true);
+  expect(() => open([FILES])).toThrow(expect.objectContaining({ isClosing: true }));
 });
 
 // Who sees which events, beside what the lists of the same things show.

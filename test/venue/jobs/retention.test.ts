@@ -410,7 +410,7 @@ describe("closing", () => {
     expect(jobs.close(LONG)).toBe(closing);
     await closing;
     for (const start of [() => jobs.submit(call("file:read")), () => jobs.run(call("file:read"))]) {
-      expect(start).toThrow(expect.objectContaining({ name: "Overloaded", message: "The venue is closing" }));
+      expect(start).toThrow(expect.objectContaining({ message: "The venue is closing", isClosing: true }));
     }
     expect(adapter.calls).toEqual([]);
   });

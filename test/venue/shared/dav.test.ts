@@ -163,8 +163,18 @@ describeWhere(hasPostgres, NO_POSTGRES)("WebDAV at two instances holds", () => {
     await ground.sql("DELETE FROM dav_property");
   });
 
-  test("properties: those in a temp root stay with the instance, as its files do", async () => {
+  test("locks and properties of a temp root stay with the instance, as its files do", async () => {
     for (const instance of [one, two]) await dav(instance, "PUT", "tmp/own.txt", {}, "x");
+    const info =
+      '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
+    const { status, token } = await dav(one, "LOCK", "tmp/own.txt", { depth: "0" }, info);
+    expect(status).toBe(200);
+    expect((await dav(one, "PUT", "tmp/own.txt", {}, "y")).status).toBe(423);
+    expect((await dav(two, "PUT", "tmp/own.txt", {}, "y")).status).toBe(204);
+    expect((await dav(two, "LOCK", "tmp/", { depth: "infinity" }, info)).status).toBe(200);
+    expect((await dav(two, "PROPFIND", "tmp/own.txt", { depth: "0" })).text).not.toContain(token.slice(1, -1));
+    expect((await dav(one, "UNLOCK", "tmp/own.txt", { "lock-token": token })).status).toBe(204);
+    for (const { id } of (await call(one, "lock:list", {})).locks) await call(one, "lock:drop", { id });
     await set(one, "tmp/own.txt", "own");
     expect(await told(one, "tmp/own.txt")).toEqual({ "/dav/tmp/own.txt": ["own"] });
     expect(await told(two, "tmp/own.txt")).toEqual({ "/dav/tmp/own.txt": [] });

@@ -190,8 +190,10 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
   test("a ticket of one is taken by the other, for what it was made alone, and judged there", async () => {
     const key = keyOf(openIdentity({ seed: config.seed, log: silentLog }));
     const refused = new Set<string>();
+    const asked: string[] = [];
     const office = async () => {
-      const shared = createSharedTickets(await open());
+      const rows = createSharedTickets(await open());
+      const shared = { ...rows, get: (id: string) => (asked.push(id), rows.get(id)) };
       const rejudge = (context: SurfaceContext) => (refused.has(context.callerDID ?? "") ? undefined : context);
       return createTickets({ key, clock: systemClock, shared, url: () => "http://venue.example", rejudge });
     };
@@ -204,7 +206,13 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     await expect(two.redeem(text, use)).resolves.toEqual(context);
     await expect(two.redeem(text, { ...use, path: "b.txt" })).resolves.toBeUndefined();
     await expect(two.redeem(text, { ...use, direction: "upload" })).resolves.toBeUndefined();
-    await expect(two.redeem(`${"A".repeat(22)}${text.slice(22)}`, use)).resolves.toBeUndefined();
+    expect(asked).toHaveLength(1);
+    // What is made up is asked for nowhere, whenever it says that it ends.
+    for (const first of ["A", "_"]) {
+      await expect(two.redeem(`${first.repeat(21)}A${text.slice(22)}`, use)).resolves.toBeUndefined();
+      await expect(two.redeem(`${text.slice(0, 8)}${first.repeat(13)}A${text.slice(22)}`, use)).resolves.toBeUndefined();
+    }
+    expect(asked).toHaveLength(1);
     refused.add("did:key:alice");
     await expect(two.redeem(text, use)).resolves.toBe("taken back");
     const [row] = await (await open()).query("SELECT * FROM ticket");

@@ -77,8 +77,8 @@ export interface EventReader {
 export interface VenueEvents {
   /** Whether callers without credentials may read. */
   readonly servesAnonymous: boolean;
-  /** @returns `undefined`: the caller has as many open as it may @throws INVALID_PATH and the like */
-  open(topics: readonly EventTopic[], caller: Caller, context: SurfaceContext): EventReader | undefined;
+  /** @throws Overloaded where the caller has as many open as it may; INVALID_PATH and the like */
+  open(topics: readonly EventTopic[], caller: Caller, context: SurfaceContext): EventReader;
 }
 
 /** Request of one poll of `file:watch`. */

@@ -56,6 +56,8 @@ export interface DavState {
   readonly locks: Locks;
   readonly properties: DeadProperties;
   readonly checksums: Checksums;
+  /** Follows the names of trees that each instance has for itself. */
+  readonly instance: string;
 }
 
 /** A request with its target, and the operations that it runs as its caller. */
@@ -67,6 +69,7 @@ export class DavCall {
   readonly checksums: Checksums;
   readonly exchange: Exchange;
   readonly target: Target;
+  readonly #instance: string;
   readonly #context: SurfaceContext;
   readonly #isReading: boolean;
   /** The last tree that was asked for: that of each entry of a listing. */
@@ -75,13 +78,14 @@ export class DavCall {
   #known: { readonly root: string; readonly facts: RootFactsOfDav | undefined } | undefined;
 
   /** @throws HttpError 400 */
-  constructor(host: HttpHost, { dav, locks, properties, checksums }: DavState, exchange: Exchange) {
+  constructor(host: HttpHost, { dav, locks, properties, checksums, instance }: DavState, exchange: Exchange) {
     this.host = host;
     this.dav = dav;
     this.locks = locks;
     this.properties = properties;
     this.checksums = checksums;
     this.exchange = exchange;
+    this.#instance = instance;
     this.target = targetOf(exchange.request.raw.url ?? "");
     this.#isReading = READING.includes(exchange.request.method);
     const hangUp = new AbortController();
@@ -110,7 +114,8 @@ export class DavCall {
     let known = this.#tree;
     if (known?.root !== root || known.space !== space) {
       const drive = this.driveOf(place);
-      const name = drive === undefined ? `root ${root}` : `drive ${drive} of ${this.caller.did}`;
+      const ofInstance = this.#isOfInstance(place) ? this.#instance : "";
+      const name = drive === undefined ? `root ${root}${ofInstance}` : `drive ${drive} of ${this.caller.did}`;
       known = { space, root, name };
       this.#tree = known;
     }

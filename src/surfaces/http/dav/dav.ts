@@ -1,6 +1,7 @@
 // WebDAV (RFC 4918): roots below `/dav/`, the caller's own drives below `/dlfs/`. Decodes requests, runs operations,
 // encodes the answers; it judges nothing itself but locks.
 
+import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import type { MemoryLease } from "../../../core/memory.js";
@@ -66,7 +67,9 @@ export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): vo
   const made = dav.makeLocks?.(limits);
   const locks = made instanceof Locks ? made : new Locks(limits);
   dav.onLocks(locks);
-  const state = { dav, locks, properties: new DeadProperties(dav.propertyFile), checksums: new Checksums() };
+  const instance = dav.makeLocks === undefined ? "" : ` of ${randomUUID()}`;
+  const properties = new DeadProperties(dav.propertyFile);
+  const state = { dav, locks, properties, checksums: new Checksums(), instance };
   app.register((scope, _options, done) => {
     // Bodies are streams of any type, and are read by the methods.
     scope.removeAllContentTypeParsers();

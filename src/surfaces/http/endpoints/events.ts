@@ -17,12 +17,10 @@ import {
 import { EVENT_HEADERS } from "../plumbing/answer.js";
 import { beginStream, countStream, refusalOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
-import { authenticationRequired, badRequest, echo, tooManyRequests } from "../plumbing/http-error.js";
+import { authenticationRequired, badRequest, echo } from "../plumbing/http-error.js";
 import { EventStreams } from "./event-streams.js";
 
 const MAX_TOPICS = 32;
-/** Asked of a reader with too many streams, in milliseconds. */
-const RETRY_MS = 5000;
 
 const TOPIC = queryParameter("topic", "`files:<root>[/<path>]`, `audit`, `job`, `auth`, `approval`; repeatable", {
   type: "array",
@@ -48,7 +46,7 @@ export function eventEndpoints({ events }: HttpHost): readonly Endpoint[] {
 
 const KINDS = ["audit", "job", "auth", "approval"] as const;
 
-/** @throws HttpError 400 for a topic that is none, 401 for callers without credentials off loopback, 429 */
+/** @throws HttpError 400 for a topic that is none, 401 for callers without credentials off loopback; Overloaded */
 async function getVenueEvents(
   host: HttpHost,
   { events, streams }: { readonly events: VenueEvents; readonly streams: EventStreams },
@@ -60,7 +58,6 @@ async function getVenueEvents(
   if (request.method === "HEAD") return reply.code(200).headers(EVENT_HEADERS).send();
   const { context } = attribute(caller, undefined, host.nameCaller);
   const reader = openOrRefuse(() => events.open(topics, caller, context));
-  if (reader === undefined) throw tooManyRequests(RETRY_MS);
   const { raw } = reply;
   countStream(host, raw);
   if (raw.destroyed) reader.close();

@@ -64,7 +64,7 @@ const ERRORS = {
   416: "No part of the content is in that range",
   429: "Too many requests; nothing has happened, and the same request may be sent again later",
   500: "A failure that the operator finds in the log under the id in the text",
-  503: "What several instances share, or the one that has what is meant, cannot be reached now; the same request may be sent again later",
+  503: "The venue is closing or full, or what it needs (a store, an issuer, another instance) cannot be reached now; the same request may be sent again later",
   504: "It takes longer than a request may wait: a job goes on, a transfer has ended",
   507: "The storage is full, or a quota used up",
 } as const;
@@ -72,7 +72,7 @@ const ERRORS = {
 export type ErrorStatus = keyof typeof ERRORS;
 
 /** Errors that any request may be answered with. */
-const ALWAYS: readonly ErrorStatus[] = [400, 401, 403, 415, 429, 500];
+const ALWAYS: readonly ErrorStatus[] = [400, 401, 403, 415, 429, 500, 503];
 
 const RETRY_AFTER: JsonObject = {
   "Retry-After": { description: "Whole seconds to wait", schema: { type: "integer", minimum: 1 } },
@@ -91,10 +91,9 @@ export const COUNT: JsonObject = { type: "integer", minimum: 0 };
 /** A reference to a schema of the document. */
 export const schemaRef = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
-/** The shared error responses, by the names that endpoints refer to. @param isOne the venue is one process */
-export function errorResponses(isOne: boolean): JsonObject {
-  const all = Object.entries(ERRORS).filter(([status]) => !isOne || status !== "503");
-  const responses = all.map(([status, description]) => [
+/** The shared error responses, by the names that endpoints refer to. */
+export function errorResponses(): JsonObject {
+  const responses = Object.entries(ERRORS).map(([status, description]) => [
     nameOf(status),
     {
       description,
@@ -108,12 +107,6 @@ export function errorResponses(isOne: boolean): JsonObject {
 const nameOf = (status: string | number): string => `Error${status}`;
 
 const refusal = (status: ErrorStatus): JsonObject => ({ $ref: `#/components/responses/${nameOf(status)}` });
-
-/** An entry of a venue of several instances. */
-export const described503 = (described: JsonObject): JsonObject => ({
-  ...described,
-  responses: { 503: refusal(503), ...Object(described["responses"]) },
-});
 
 /** Makes endpoints under a tag of the document. @param place parameters of the paths that have any */
 export const endpointsOf =

@@ -6,7 +6,7 @@ import type { HttpHost, OperationListing } from "../host.js";
 import { sendJson } from "../plumbing/answer.js";
 import { entranceOf } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
-import { described503, type Endpoint, endpointsOf, errorResponses, json as jsonAnswer, PUBLIC } from "./endpoint.js";
+import { type Endpoint, endpointsOf, errorResponses, json as jsonAnswer, PUBLIC } from "./endpoint.js";
 import { type NamedOperation, schemasOf } from "./schemas.js";
 
 const TAGS: readonly (readonly [name: string, description: string])[] = [
@@ -67,10 +67,10 @@ function openApiDocument(host: HttpHost, endpoints: readonly Endpoint[]): JsonOb
     servers: [{ url: host.url() }],
     security: host.publicAccess ? [{}, { bearer: [] }] : [{ bearer: [] }],
     tags: TAGS.map(([name, description]) => ({ name, description })),
-    paths: pathsOf(endpoints, isOne),
+    paths: pathsOf(endpoints),
     components: {
       securitySchemes: { bearer: BEARER },
-      responses: errorResponses(isOne),
+      responses: errorResponses(),
       schemas: { ...schemasOf(operations, isOne), ...Object.fromEntries(own) },
     },
   };
@@ -83,13 +83,13 @@ const BEARER: JsonObject = {
     "A static token, the local token, an identity JWT signed with the caller's `did:key` for this venue, or a JWT of an issuer that the venue names",
 };
 
-function pathsOf(endpoints: readonly Endpoint[], isOne: boolean): JsonObject {
+function pathsOf(endpoints: readonly Endpoint[]): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const { route, place, described } of endpoints) {
     if (described === undefined) continue;
     const [method = "", path = ""] = route.split(" ");
     paths[path] ??= place === undefined ? {} : { parameters: place };
-    paths[path] = { ...paths[path], [method.toLowerCase()]: isOne ? described : described503(described) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: described };
   }
   return paths;
 }

@@ -130,6 +130,8 @@ export const tooManyRequests = (retryAfterMs: number): HttpError => {
 
 export const tooManyConnections = (): HttpError => new HttpError(503, "Too many connections. Retry after 1 s");
 
+const closing = ({ message }: Overloaded): HttpError => new HttpError(503, `${message}. Retry after 1 s`);
+
 export const invalidForward = (): HttpError =>
   new HttpError(401, "Venue-Forward is for instances of this venue, and holds once. Leave it out", {
     "www-authenticate": "Bearer",
@@ -154,7 +156,7 @@ interface Failed {
 /** The HttpError of any failure. Unexpected errors are logged, and the caller sees only the request id. */
 export function explain(error: unknown, host: HttpHost, { id, request, response }: Failed): HttpError {
   if (error instanceof HttpError) return error;
-  if (error instanceof Overloaded) return tooManyRequests(error.retryAfterMs);
+  if (error instanceof Overloaded) return error.isClosing ? closing(error) : tooManyRequests(error.retryAfterMs);
   if (error instanceof FileAdapterError && UNAVAILABLE.has(error.code)) return unavailable(error);
   if (codeOf(error) === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return unsupportedMediaType();
   // The client aborted the request while sending; not worth a log line.
