@@ -31,7 +31,7 @@ const MAY_USE_FILES = [
   /^backend\/host\//,
   /^(config|schema)\/load\.ts$/,
   /^audit\/(rotating-file|rotation|checkpoints|verify|index-file)\.ts$/,
-  /^venue\/(assets\/(files|spool)|start\/(dav|socket-file|workspace|state\/(migrate|migration-lock|running|state-dir|unfinished-restore|secrets))|telemetry\/log|shared\/admin|identity\/(revocation-file|revocation-guard|access-store))\.ts$/,
+  /^venue\/(assets\/(files|bucket)|start\/(dav|socket-file|workspace|state\/(migrate|migration-lock|running|state-dir|unfinished-restore|secrets))|telemetry\/log|shared\/admin|identity\/(revocation-file|revocation-guard|access-store))\.ts$/,
   /^drive\/store\//,
   /^database\/(shared-database|check-pages|durable-files|environment|room)\.ts$/,
   /^process\/(host-path|private-folder|spawn-alone|identity)\.ts$/,

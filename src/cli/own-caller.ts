@@ -1,7 +1,7 @@
 // The caller named by `--key` and `--proof`.
 
 import type { VenueConfig } from "../config/types.js";
-import type { OwnCaller } from "../venue/identity/own-caller.js";
+import type { OwnCaller } from "../venue/identity/access.js";
 import type { CallerSource } from "./arguments/remote.js";
 import type { CommandContext } from "./context.js";
 

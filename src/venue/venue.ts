@@ -26,7 +26,7 @@ import type { VenueAssets } from "./assets/assets.js";
 import { parseAssetReference } from "./assets/id.js";
 import { type Catalogue, createCatalogue } from "./catalogue/catalogue.js";
 import { createValues } from "./catalogue/values.js";
-import { createJobs, type JobLimits, type Jobs, type JobsOptions } from "./jobs/jobs.js";
+import { type JobLimits, Jobs, type JobsOptions } from "./jobs/jobs.js";
 import type { ClusterParts } from "./shared/cluster-parts.js";
 import { listenOnSocket } from "./start/socket-file.js";
 
@@ -126,7 +126,7 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
   });
   for (const adapter of options.adapters) catalogue.add(adapter);
   const { listsAnonymous, graceMs, ...limits } = options.jobs;
-  const jobs = createJobs({
+  const jobs = new Jobs({
     catalogue,
     clock,
     limits,

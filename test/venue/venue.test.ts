@@ -224,7 +224,11 @@ describe("the host of a venue", () => {
 
     test("answers calls that come meanwhile 503, as it does readers of events", async () => {
       const [started, slow, log] = [gate(), gate(), new EventLog()];
-      const operations = { slow: () => (started.open(1), slow.promise), read: () => 1 };
+      const begin = () => {
+        started.open(1);
+        return slow.promise;
+      };
+      const operations = { slow: begin, read: () => 1 };
       const files = { watchPlace: () => undefined };
       const events = createVenueEvents(log, { servesAnonymous: true, files, rejudge: (context) => context });
       const venue = venueOf(operations, { events });

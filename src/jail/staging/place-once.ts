@@ -14,17 +14,9 @@ export function placeOnce(path: string, content: string): void {
   } catch (error) {
     if (errnoOf(error) !== "EEXIST") throw error;
   } finally {
-    removeDraft(draft);
+    unlessRefused(() => unlinkSync(draft));
   }
   flushDirectory(dirname(path));
-}
-
-function removeDraft(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-  }
 }
 
 /** Makes a new name survive a power failure, where the system supports it. */
@@ -37,5 +29,15 @@ export function flushDirectory(path: string): void {
     if (errnoOf(error) === undefined) throw error;
   } finally {
     if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/** The result of `act`; `undefined` where the system refuses it, as for what another process removed meanwhile. */
+export function unlessRefused<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
   }
 }

@@ -12,7 +12,7 @@ import { errnoOf } from "../../jail/sys.js";
 import { canonicalJson, isAssetReference, parseAssetReference } from "./id.js";
 import { contentOf, parseMetadata, readMetadata } from "./metadata.js";
 import { AssetRegistry, costOf, ownerCost } from "./registry.js";
-import { type AssetRecord, type AssetStore, ByteBudget } from "./store.js";
+import type { AssetRecord, AssetStore } from "./store.js";
 
 /** Maximum bytes of metadata in total: it stays in memory even when content is stored in files. */
 const MAX_METADATA_TOTAL_BYTES = 268_435_456;
@@ -57,15 +57,15 @@ export class VenueAssets implements Assets {
   readonly #options: AssetsOptions;
   readonly #store: AssetStore;
   readonly #registry = new AssetRegistry();
-  readonly #total: ByteBudget;
-  readonly #metadata = new ByteBudget(MAX_METADATA_TOTAL_BYTES);
+  #metadataBytes = 0;
+  /** Content on its way into the store. */
+  #uploadBytes = 0;
   readonly #turns = new Turns();
   #lastAt = 0;
 
   constructor(options: AssetsOptions) {
     this.#options = options;
     this.#store = options.store;
-    this.#total = new ByteBudget(options.maxTotalBytes);
   }
 
   get size(): number {
@@ -74,7 +74,7 @@ export class VenueAssets implements Assets {
 
   /** Bytes of metadata and content, counted as `maxTotalBytes` is. */
   get totalBytes(): number {
-    return this.#total.used + this.#store.totalBytes;
+    return this.#metadataBytes + this.#uploadBytes + this.#store.totalBytes;
   }
 
   async load(): Promise<void> {
@@ -82,7 +82,7 @@ export class VenueAssets implements Assets {
     for (const record of records) {
       this.#lastAt = Math.max(this.#lastAt, record.registered, ...record.owners.map(({ at }) => at));
     }
-    this.#count(this.#registry.restore(records));
+    this.#metadataBytes += this.#registry.restore(records);
     const { maxTotalBytes, log } = this.#options;
     if (this.totalBytes > maxTotalBytes) {
       log.warn({ bytes: this.totalBytes, limit: maxTotalBytes }, "The asset storage is over its limit");
@@ -100,7 +100,7 @@ export class VenueAssets implements Assets {
   /** Registers the asset of an operation; it has no owner and counts against no limit. @returns its id */
   registerOperation(metadata: JsonObject): string {
     const { id, json } = parseMetadata(metadata, canonicalJson(metadata));
-    this.#give(this.#registry.addOperation(id, json));
+    this.#metadataBytes -= this.#registry.addOperation(id, json);
     return id;
   }
 
@@ -181,7 +181,7 @@ export class VenueAssets implements Assets {
   }
 
   #takeIn(records: readonly AssetRecord[]): void {
-    for (const record of records) this.#count(this.#registry.put(record));
+    for (const record of records) this.#metadataBytes += this.#registry.put(record);
   }
 
   #checkWrite(caller: Caller): void {
@@ -195,13 +195,15 @@ export class VenueAssets implements Assets {
     const old = this.#registry.record(id);
     const record = { id, json, registered: at, ...old, owners: [...(old?.owners ?? []), { did, at }] };
     const bytes = old === undefined ? costOf(record) : ownerCost(did);
-    if (record.owners.length > MAX_OWNERS || !this.#take(bytes)) throw new AssetError("full");
+    const isFull = this.#metadataBytes + bytes > MAX_METADATA_TOTAL_BYTES || !this.#hasRoomFor(bytes);
+    if (isFull || record.owners.length > MAX_OWNERS) throw new AssetError("full");
+    this.#metadataBytes += bytes;
     try {
       this.#takeIn(await this.#store.save(record));
     } catch (error) {
       throw toAssetError(error);
     } finally {
-      this.#give(bytes);
+      this.#metadataBytes -= bytes;
     }
   }
 
@@ -210,7 +212,8 @@ export class VenueAssets implements Assets {
     let taken = 0;
     let sha256 = expected ?? "";
     const take = (bytes: number) => {
-      if (!this.#total.take(bytes, this.#store.totalBytes)) throw new AssetError("full");
+      if (!this.#hasRoomFor(bytes)) throw new AssetError("full");
+      this.#uploadBytes += bytes;
       taken += bytes;
     };
     try {
@@ -223,7 +226,7 @@ export class VenueAssets implements Assets {
       throw toAssetError(error);
     } finally {
       // What is stored the store counts, once for all uploads of the same content.
-      this.#total.give(taken);
+      this.#uploadBytes -= taken;
     }
   }
 
@@ -247,21 +250,8 @@ export class VenueAssets implements Assets {
     ended?.(found);
   }
 
-  #take(metadataBytes: number): boolean {
-    if (!this.#metadata.take(metadataBytes)) return false;
-    if (this.#total.take(metadataBytes, this.#store.totalBytes)) return true;
-    this.#metadata.give(metadataBytes);
-    return false;
-  }
-
-  #give(metadataBytes: number): void {
-    this.#metadata.give(metadataBytes);
-    this.#total.give(metadataBytes);
-  }
-
-  #count(metadataBytes: number): void {
-    this.#metadata.count(metadataBytes);
-    this.#total.count(metadataBytes);
+  #hasRoomFor(bytes: number): boolean {
+    return this.totalBytes + bytes <= this.#options.maxTotalBytes;
   }
 }
 

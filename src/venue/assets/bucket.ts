@@ -1,5 +1,9 @@
 // Stores assets in an S3 bucket, for all instances of a venue at once.
 
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { open, unlink } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import type { ByteRange } from "../../core/ports/asset.js";
@@ -10,9 +14,11 @@ import { requireConditional } from "../../drive/store/s3/bucket-mode.js";
 import { inParallel } from "../../drive/store/s3/client/parallel.js";
 import type { S3Client } from "../../drive/store/s3/client/s3-client.js";
 import { type BucketOptions, openBucket } from "../../drive/store/s3/open-bucket.js";
+import { writeBody } from "./files.js";
 import { formatEntry, type LogEntry, parseEntry } from "./format.js";
-import { type Spooled, spool } from "./spool.js";
 import type { AssetRecord, AssetStore } from "./store.js";
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants;
 
 const VENUE_KEY = "assets/venue";
 const logKey = (number: number): string => `assets/log/${number}`;
@@ -88,10 +94,10 @@ class AssetBucket implements AssetStore {
     return this.#sizes.get(sha256);
   }
 
-  async put(hash: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<void> {
+  async put(hash: () => string, body: AsyncIterable<Uint8Array>): Promise<void> {
     const content = await spool(this.#folder, body);
     try {
-      const sha256 = typeof hash === "string" ? hash : hash();
+      const sha256 = hash();
       if (this.#sizes.has(sha256)) return;
       await this.#guarded(() => this.#upload(sha256, content));
       await this.#inTurn(async () => {
@@ -236,5 +242,35 @@ class AssetBucket implements AssetStore {
       this.#news.push(whole);
     }
     return true;
+  }
+}
+
+/** The body of an upload on a disk of this machine, until it has come whole and is the right one. */
+interface Spooled {
+  /** Bytes. */
+  readonly size: number;
+  read(start: number, length: number): Promise<Buffer>;
+  close(): Promise<void>;
+}
+
+/** Takes a body in. Its file has no name, so nothing of it outlives the process. @throws the error of the body, or the system's */
+async function spool(folder: string, body: AsyncIterable<Uint8Array>): Promise<Spooled> {
+  const path = join(folder, randomBytes(16).toString("hex"));
+  const handle = await open(path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0o600);
+  try {
+    await unlink(path);
+    const size = await writeBody(handle, body);
+    return {
+      size,
+      async read(start, length) {
+        const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, start);
+        if (bytesRead < length) throw new Error("Cannot read an upload again: it has become shorter");
+        return buffer;
+      },
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
   }
 }

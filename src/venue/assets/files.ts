@@ -82,9 +82,9 @@ class AssetFiles implements AssetStore {
     return this.#sizes.get(sha256);
   }
 
-  async put(hash: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<void> {
+  async put(hash: () => string, body: AsyncIterable<Uint8Array>): Promise<void> {
     const size = await this.#place(CONTENT, hash, body);
-    const sha256 = typeof hash === "string" ? hash : hash();
+    const sha256 = hash();
     // Concurrent uploads of the same content each rename the same bytes; only the first one counts.
     if (this.#sizes.has(sha256)) return;
     this.#sizes.set(sha256, size);
@@ -120,7 +120,7 @@ class AssetFiles implements AssetStore {
   }
 
   async save(record: AssetRecord): Promise<readonly AssetRecord[]> {
-    await this.#place(METADATA, `${record.id}.json`, formatRecord(record));
+    await this.#place(METADATA, () => `${record.id}.json`, formatRecord(record));
     return [record];
   }
 
@@ -147,10 +147,10 @@ class AssetFiles implements AssetStore {
     return undefined;
   }
 
-  /** Writes a temporary file, syncs it, and renames it into place. @returns its size in bytes */
+  /** Writes a temporary file, syncs it, and renames it into place. @param nameOf asked once it is written @returns its size in bytes */
   async #place(
     kind: string,
-    called: string | (() => string),
+    nameOf: () => string,
     body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   ): Promise<number> {
     const temporary = join(this.#base, INCOMING, randomBytes(16).toString("hex"));
@@ -163,7 +163,7 @@ class AssetFiles implements AssetStore {
       } finally {
         await handle.close();
       }
-      const name = typeof called === "string" ? called : called();
+      const name = nameOf();
       await enterFolder(join(this.#base, kind), name.slice(0, 2));
       const target = placeOf(this.#base, kind, name);
       await rename(temporary, target);

@@ -12,12 +12,8 @@ interface StoredBlocks {
   readonly size: number;
 }
 
-/** Creates a store that keeps assets in memory; they end with the process. */
-export function createAssetMemory(): AssetStore {
-  return new AssetMemory();
-}
-
-class AssetMemory implements AssetStore {
+/** Keeps assets in memory; they end with the process. */
+export class AssetMemory implements AssetStore {
   readonly #contents = new Map<string, StoredBlocks>();
   readonly #records = new Map<string, AssetRecord>();
   #totalBytes = 0;
@@ -30,9 +26,9 @@ class AssetMemory implements AssetStore {
     return this.#contents.get(sha256)?.size;
   }
 
-  async put(hash: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<void> {
+  async put(hash: () => string, body: AsyncIterable<Uint8Array>): Promise<void> {
     const stored = await collect(body);
-    const sha256 = typeof hash === "string" ? hash : hash();
+    const sha256 = hash();
     if (this.#contents.has(sha256)) return;
     this.#contents.set(sha256, stored);
     this.#totalBytes += stored.size;

@@ -36,9 +36,9 @@ export interface AssetStore {
   /**
    * Stores `body` once it has ended. If it or the store fails, nothing is left behind and the error is passed on.
    *
-   * @param sha256 a function is asked once the body has ended
+   * @param hash lower-case hex SHA-256; asked for once the body has ended
    */
-  put(sha256: string | (() => string), body: AsyncIterable<Uint8Array>): Promise<void>;
+  put(hash: () => string, body: AsyncIterable<Uint8Array>): Promise<void>;
   /** Reads stored content. Errors carry no errno, which the reader could mistake for one of its own. */
   open(sha256: string, range?: ByteRange): AsyncIterable<Uint8Array>;
   /** All saved records, in any order. Damaged records are skipped and logged. */
@@ -51,34 +51,4 @@ export interface AssetStore {
    */
   save(record: AssetRecord): Promise<readonly AssetRecord[]>;
   close(): Promise<void>;
-}
-
-/** A bound on bytes, shared by all assets of a venue. */
-export class ByteBudget {
-  readonly #limit: number;
-  #used = 0;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  get used(): number {
-    return this.#used;
-  }
-
-  /** Counts bytes if they fit. @param besides bytes that are counted elsewhere @returns whether they did */
-  take(bytes: number, besides = 0): boolean {
-    if (this.#used + besides + bytes > this.#limit) return false;
-    this.#used += bytes;
-    return true;
-  }
-
-  /** Counts bytes that are stored already, whether they fit or not. */
-  count(bytes: number): void {
-    this.#used += bytes;
-  }
-
-  give(bytes: number): void {
-    this.#used -= bytes;
-  }
 }

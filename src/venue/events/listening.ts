@@ -1,8 +1,8 @@
 // Tells one client over MCP of changes, as a reader of the log of events: which URIs have changed, and that lists have.
 
 import { parseVenueUri, type VenuePlace } from "../../core/call/venue-uri.js";
-import type { FileChange } from "../../core/ports/changes/events.js";
 import { Overloaded } from "../../core/errors/errors.js";
+import type { FileChange } from "../../core/ports/changes/events.js";
 import { deferred } from "../../core/turns.js";
 import type { Hearer, Listening, ToldList } from "../../surfaces/mcp/host.js";
 import { INTERNAL_ERROR, INVALID_PARAMS, Refusal, RequestFault } from "../../surfaces/mcp/wire.js";

@@ -74,34 +74,6 @@ export type LoginFault = { readonly fault: "wrong" } | { readonly fault: "too ma
 /** Whether an entry is in force, and why not. `ended`: by its time. */
 export type AccessState = "live" | "ended" | "revoked";
 
-export interface AccessTokens {
-  /** @returns `undefined` when there are too many */
-  issue(request: AccessRequest): Awaitable<MadeAccess | undefined>;
-  /** A link: a code that {@link login} exchanges, once. @returns `undefined` when there are too many */
-  link(request: AccessRequest): Awaitable<MadeAccess | undefined>;
-  login(code: string): Awaitable<MadeAccess | LoginFault>;
-  /** The entry of a token in force, noting its use. `undefined`: it is not one, or has ended. */
-  use(token: string): Awaitable<AccessEntry | undefined>;
-  /** Notes the use of a static token. @param sha256 hex */
-  noteStatic(sha256: string): void;
-  /** When a static token was last used, as far as is known. */
-  staticUsed(sha256: string): number | undefined;
-  /** The entry with this id, if it is a token in force. Not a use. */
-  inForce(id: string): AccessEntry | undefined;
-  /** An entry, in force or not. */
-  find(id: string): { readonly entry: AccessEntry; readonly isLink: boolean } | undefined;
-  list(): readonly ListedAccess[];
-  /**
-   * Takes effect at once, in every process with this state directory.
-   * @param keep what was made through it goes on
-   * @throws the system's error when it could not be written: it then holds in this process
-   */
-  revoke(id: string, keep: boolean): Awaitable<void>;
-  /** Keeps what a UCAN says that the venue signed. */
-  noteUcan(entry: Omit<SignedUcan, "venue">): Awaitable<void>;
-  ucans(): readonly SignedUcan[];
-}
-
 /** Where access tokens are kept: files that processes with one state directory share, or what instances share. */
 export interface TokenStore {
   tokens(): ReadonlyMap<string, AccessEntry>;

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import type { Log } from "../../core/ports/log.js";
-import { flushDirectory } from "../../jail/staging/place-once.js";
+import { flushDirectory, unlessRefused } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
 import {
   type AccessEntry,
@@ -124,28 +124,28 @@ class AccessStore implements TokenStore {
 
   lastUsed({ id, created }: AccessEntry): number | undefined {
     const [name = `${id}.token`] = this.#ofId(id, ({ kind, at }) => kind === "token" || at !== undefined);
-    const stat = quietly(() => statSync(join(this.#folder, name)));
+    const stat = unlessRefused(() => statSync(join(this.#folder, name)));
     const used = stat === undefined ? 0 : Math.round(stat.mtimeMs);
     return used > created ? used : undefined;
   }
 
   noteUse({ id, created }: AccessEntry, atMs: number): void {
     const seconds = Math.max(atMs, created + 1) / 1000;
-    quietly(() => utimesSync(join(this.#folder, `${id}.token`), seconds, seconds));
+    unlessRefused(() => utimesSync(join(this.#folder, `${id}.token`), seconds, seconds));
   }
 
   /** A mark is a file of its own. */
   markedAt(id: string): number | undefined {
-    const stat = quietly(() => statSync(join(this.#folder, `${id}.used`)));
+    const stat = unlessRefused(() => statSync(join(this.#folder, `${id}.used`)));
     return stat && Math.round(stat.mtimeMs);
   }
 
   /** Only in a state directory that is there. */
   mark(id: string, atMs: number): void {
     const path = join(this.#folder, `${id}.used`);
-    quietly(() => mkdirSync(this.#folder, { mode: 0o700 }));
-    quietly(() => writeFileSync(path, "", { mode: 0o600 }));
-    quietly(() => utimesSync(path, atMs / 1000, atMs / 1000));
+    unlessRefused(() => mkdirSync(this.#folder, { mode: 0o700 }));
+    unlessRefused(() => writeFileSync(path, "", { mode: 0o600 }));
+    unlessRefused(() => utimesSync(path, atMs / 1000, atMs / 1000));
   }
 
   remove(kind: "token" | "link", id: string): void {
@@ -166,7 +166,7 @@ class AccessStore implements TokenStore {
 
   ucans(): readonly SignedUcan[] {
     const folder = join(this.#folder, UCANS);
-    const names = quietly(() => readdirSync(folder)) ?? [];
+    const names = unlessRefused(() => readdirSync(folder)) ?? [];
     return names.flatMap((name) => this.#read<SignedUcan>(join(folder, name)) ?? []);
   }
 
@@ -194,7 +194,7 @@ class AccessStore implements TokenStore {
   }
 
   #unlink(name: string): void {
-    quietly(() => unlinkSync(join(this.#folder, name)));
+    unlessRefused(() => unlinkSync(join(this.#folder, name)));
     this.#forgetVersion();
   }
 
@@ -210,12 +210,12 @@ class AccessStore implements TokenStore {
     queueMicrotask(() => {
       this.#isChecked = false;
     });
-    const stat = quietly(() => statSync(this.#folder, { bigint: true }));
+    const stat = unlessRefused(() => statSync(this.#folder, { bigint: true }));
     const version = stat === undefined ? "missing" : `${stat.mtimeNs} ${stat.ino}`;
     if (version === this.#version) return;
     const isSettled = stat === undefined || Date.now() - Number(stat.mtimeMs) > UNSETTLED_MS;
     this.#version = isSettled ? version : "";
-    this.#readNames(stat === undefined ? [] : (quietly(() => readdirSync(this.#folder)) ?? []));
+    this.#readNames(stat === undefined ? [] : (unlessRefused(() => readdirSync(this.#folder)) ?? []));
   }
 
   #readNames(names: readonly string[]): void {
@@ -285,14 +285,4 @@ class AccessStore implements TokenStore {
 
 function dropOthers(entries: Map<string, unknown>, present: ReadonlySet<string>): void {
   for (const id of entries.keys()) if (!present.has(id)) entries.delete(id);
-}
-
-/** Ignores errors of the system: a file that another process removed meanwhile counts as absent. */
-function quietly<T>(act: () => T): T | undefined {
-  try {
-    return act();
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
 }

@@ -7,7 +7,6 @@ import type {
   AccessEntry,
   AccessRequest,
   AccessState,
-  AccessTokens,
   ListedAccess,
   LoginFault,
   MadeAccess,
@@ -44,12 +43,7 @@ const newSecret = (): string => randomBytes(32).toString("base64url");
 
 export const isAccessToken = (text: string): boolean => text.startsWith(PREFIX);
 
-/** Creates the access tokens of a venue on their store. */
-export function createAccessTokens(store: TokenStore, options: AccessTokensOptions): AccessTokens {
-  return new Tokens(store, options);
-}
-
-export interface AccessTokensOptions {
+interface AccessTokensOptions {
   /** DID of the venue. Entries of other venues are neither accepted nor shown. */
   readonly venue: string;
   readonly clock: Clock;
@@ -57,7 +51,8 @@ export interface AccessTokensOptions {
   readonly notBefore?: () => number | undefined;
 }
 
-class Tokens implements AccessTokens {
+/** The access tokens of a venue on their store. */
+export class AccessTokens {
   readonly #store: TokenStore;
   readonly #venue: string;
   readonly #clock: Clock;
@@ -74,12 +69,14 @@ class Tokens implements AccessTokens {
     this.#notBefore = notBefore;
   }
 
+  /** @returns `undefined` when there are too many */
   issue(request: AccessRequest): Awaitable<MadeAccess | undefined> {
     const { lifetimeMs, ...common } = this.#prepare(request);
     const latest = common.latest ?? Number.POSITIVE_INFINITY;
     return this.#make("token", { ...common, expires: Math.min(common.created + lifetimeMs, latest) });
   }
 
+  /** A link: a code that {@link login} exchanges, once. @returns `undefined` when there are too many */
   link(request: AccessRequest): Awaitable<MadeAccess | undefined> {
     const common = this.#prepare(request);
     return this.#make("link", { ...common, expires: Math.min(common.created + LINK_MS, common.latest ?? Infinity) });
@@ -106,6 +103,7 @@ class Tokens implements AccessTokens {
     });
   }
 
+  /** The entry of a token in force, noting its use. `undefined`: it is not one, or has ended. */
   use(token: string): Awaitable<AccessEntry | undefined> {
     if (!TOKEN.test(token)) return undefined;
     return after(this.#ofSecret("token", token), (entry) => {
@@ -115,11 +113,13 @@ class Tokens implements AccessTokens {
     });
   }
 
+  /** The entry with this id, if it is a token in force. Not a use. */
   inForce(id: string): AccessEntry | undefined {
     const entry = this.#own(this.#store.tokens().get(id));
     return entry !== undefined && this.#stateOf(entry) === "live" ? entry : undefined;
   }
 
+  /** An entry, in force or not. */
   find(id: string): { readonly entry: AccessEntry; readonly isLink: boolean } | undefined {
     const token = this.#own(this.#store.tokens().get(id));
     if (token !== undefined) return { entry: token, isLink: false };
@@ -139,10 +139,16 @@ class Tokens implements AccessTokens {
     return all.filter(({ entry }) => entry.venue === this.#venue);
   }
 
+  /**
+   * Takes effect at once, in every process with this state directory.
+   * @param keep what was made through it goes on
+   * @throws the system's error when it could not be written: it then holds in this process
+   */
   revoke(id: string, keep: boolean): Awaitable<void> {
     return this.#store.revoke(id, { at: this.#clock.nowMs(), keep });
   }
 
+  /** Keeps what a UCAN says that the venue signed. */
   noteUcan(signed: Omit<SignedUcan, "venue">): Awaitable<void> {
     this.#sweep();
     const entry = { ...signed, venue: this.#venue };
@@ -235,11 +241,13 @@ class Tokens implements AccessTokens {
     return noted === undefined ? own : Math.max(noted, own ?? 0);
   }
 
+  /** Notes the use of a static token. @param sha256 hex */
   noteStatic(sha256: string): void {
     const id = staticId(sha256);
     this.#note(id, (at) => this.#store.mark(id, at));
   }
 
+  /** When a static token was last used, as far as is known. */
   staticUsed(sha256: string): number | undefined {
     const id = staticId(sha256);
     const [noted, own] = [this.#store.markedAt(id), this.#used.get(id)?.at];

@@ -2,16 +2,17 @@
 
 import type { CapabilityRules } from "../../authz/capability-rules.js";
 import type { Grant } from "../../authz/grant.js";
+import { isLoopbackListener } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import type { Authenticate, NameCaller } from "../../core/call/caller.js";
-import type { JsonObject } from "../../core/ports/adapter.js";
+import type { Capability } from "../../core/call/capability.js";
+import type { JsonObject, SurfaceContext } from "../../core/ports/adapter.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
 import type { UcanVerifier } from "../../ucan/verify/proof.js";
-import type { AccessTokens } from "./access-entry.js";
+import type { AccessTokens } from "./access-tokens.js";
 import type { Authenticator } from "./authenticate.js";
 import type { Identity } from "./identity.js";
 import type { Issuers } from "./issuers/issuers.js";
-import { publicCapsOf } from "./public-caps.js";
 import type { RevocationList } from "./revocations.js";
 import type { StaticToken } from "./static-tokens.js";
 
@@ -93,3 +94,37 @@ export const capabilityRulesOf = (config: VenueConfig, access: Access): Capabili
   grants: config.auth.grants,
   verifier: access.verifier,
 });
+
+/** Whether callers without credentials are served. */
+export const servesPublic = (config: VenueConfig): boolean => config.auth.public.enabled ?? isLoopbackListener(config);
+
+/**
+ * Capabilities of callers without credentials; none when they are not served. Default: on a loopback listener
+ * everything in temp roots and reading elsewhere; on any other listener, reading.
+ */
+export function publicCapsOf(config: VenueConfig): readonly Capability[] {
+  if (!servesPublic(config)) return [];
+  if (config.auth.public.caps !== undefined) return config.auth.public.caps;
+  const all: Capability = { with: "file://", can: "crud/read" };
+  if (!isLoopbackListener(config)) return [all];
+  const temp = Object.entries(config.file.roots).filter(([, root]) => root.kind === "temp");
+  return [all, ...temp.map(([name]) => ({ with: `file://${name}/`, can: "crud" }))];
+}
+
+/** The caller to act as instead of the operator, where the process that started the venue is the only caller. */
+export interface OwnCaller {
+  readonly key: SigningKey;
+  /** UCANs sent with every call. */
+  readonly proofs: readonly string[];
+}
+
+/** The context shared by all calls of the process that started a venue. @param caller absent: the operator */
+export function ownContext(caller: OwnCaller | undefined, { canonicalDid }: Access): SurfaceContext {
+  if (caller === undefined) return {};
+  const { key, proofs } = caller;
+  return {
+    callerDID: canonicalDid(key.did),
+    authentication: "key",
+    ...(proofs.length === 0 ? {} : { ucans: proofs }),
+  };
+}

@@ -21,8 +21,8 @@ import {
 } from "../../ucan/token/identity-token.js";
 import type { Revocations, UcanToken, UcanVerifier } from "../../ucan/verify/proof.js";
 import type { PublicKeys } from "../../ucan/verify/public-keys.js";
-import { type AccessEntry, type AccessTokens, accessDid, type TokenMaker } from "./access-entry.js";
-import { isAccessToken } from "./access-tokens.js";
+import { type AccessEntry, accessDid, type TokenMaker } from "./access-entry.js";
+import { type AccessTokens, isAccessToken } from "./access-tokens.js";
 import { canonicalDid, type Identity } from "./identity.js";
 import type { Issuers } from "./issuers/issuers.js";
 import { type StaticToken, staticTokenDids } from "./static-tokens.js";

@@ -12,7 +12,7 @@ import { hasLocalToken, openState } from "../start/state/place.js";
 import { checkSecretsOutside } from "../start/state/secrets.js";
 import { openLocalToken } from "../start/state/state-dir.js";
 import { type Access, keyOf } from "./access.js";
-import { createAccessTokens } from "./access-tokens.js";
+import { AccessTokens } from "./access-tokens.js";
 import { createAuthenticator } from "./authenticate.js";
 import { canonicalDid, type Identity, openIdentity } from "./identity.js";
 import { Issuers } from "./issuers/issuers.js";
@@ -42,7 +42,7 @@ export function openAccess(config: VenueConfig, { env, log, url, shared }: Acces
   const judge = openTokenJudge(config, { names: identity, env, log, reserves: true, shared });
   const store = shared?.tokens ?? openTokens(config, { env, log });
   const notBefore = () => judge.revocations.notBefore;
-  const accessTokens = store && createAccessTokens(store, { venue: identity.did, clock: systemClock, notBefore });
+  const accessTokens = store && new AccessTokens(store, { venue: identity.did, clock: systemClock, notBefore });
   const { issuers: configured, clockSkew } = config.auth;
   const { revocations } = judge;
   const ofIssuers = { venueDid: identity.did, url, clockSkew, revocations, clock: systemClock, log };

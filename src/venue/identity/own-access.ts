@@ -6,7 +6,7 @@ import type { Log } from "../../core/ports/log.js";
 import { openTokens } from "../shared/memory.js";
 import { readSecretFile } from "../start/state/state-dir.js";
 import { type Access, closedAccess, keyOf, OPERATOR } from "./access.js";
-import { createAccessTokens } from "./access-tokens.js";
+import { AccessTokens } from "./access-tokens.js";
 import { canonicalDid, type Identity, openIdentity } from "./identity.js";
 import { openTokenJudge } from "./token-judge.js";
 
@@ -26,7 +26,7 @@ export function openOwnAccess(
   const { verifier, revocations } = openTokenJudge(config, { names, env, log });
   // Instances share theirs, and this process is none.
   const store = identity === undefined || config.shared !== undefined ? undefined : openTokens(config, { env, log });
-  const accessTokens = store && createAccessTokens(store, { venue: did, clock: systemClock });
+  const accessTokens = store && new AccessTokens(store, { venue: did, clock: systemClock });
   return {
     ...closedAccess,
     did,

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
-import { placeOnce } from "../../jail/staging/place-once.js";
+import { placeOnce, unlessRefused } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
 import { parseRevocations } from "../../ucan/verify/revocation-list.js";
 
@@ -28,16 +28,12 @@ export const digestOf = (entries: ReadonlySet<string>): string =>
 
 /** @returns `undefined` when there is none, or none that can be read */
 export function readGuard(path: string): Guarded | undefined {
-  try {
-    const [head = "", ...lines] = readFileSync(path, "latin1").slice(0, BYTES).split("\n");
-    const [, count, accepted] = HEAD.exec(head) ?? [];
-    const parsed = parseRevocations(lines.join("\n"));
-    if (count === undefined || !("entries" in parsed)) return undefined;
-    return { count: Number(count), accepted: accepted === "-" ? undefined : accepted, entries: parsed.entries };
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
+  const text = unlessRefused(() => readFileSync(path, "latin1")) ?? "";
+  const [head = "", ...lines] = text.slice(0, BYTES).split("\n");
+  const [, count, accepted] = HEAD.exec(head) ?? [];
+  const parsed = parseRevocations(lines.join("\n"));
+  if (count === undefined || !("entries" in parsed)) return undefined;
+  return { count: Number(count), accepted: accepted === "-" ? undefined : accepted, entries: parsed.entries };
 }
 
 /** @returns `false`: it does not hold so much @throws the system's error */

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { VenueConfig } from "../../config/types.js";
 import { checkFormat } from "../start/state/format.js";
-import { stateDirOf } from "../start/state/place.js";
+import { stateDirIfAny, stateDirOf } from "../start/state/place.js";
 import { NoStateDir } from "../start/state/state-dir.js";
 
 export const LIST_NAME = "revocations";
@@ -29,7 +29,12 @@ export function revocationPlace(
   env: Readonly<Record<string, string | undefined>>,
 ): RevocationPlace {
   const { revocations: path } = config.auth.ucan;
-  if (path !== undefined) return { path, isConfigured: true, guard: guardOf(path, config, env) };
+  if (path !== undefined) {
+    const state = stateDirIfAny(config, env);
+    // Several venues may have one state directory, and lists of their own.
+    const name = createHash("sha256").update(path).digest("hex").slice(0, 16);
+    return { path, isConfigured: true, guard: state && join(state, `${GUARD}-${name}`) };
+  }
   if (config.stateDir === false) {
     throw new NoStateDir("There is no revocation list: 'stateDir' is false. Set 'auth.ucan.revocations' to a file");
   }
@@ -38,19 +43,4 @@ export function revocationPlace(
   const { stateBase } = config;
   const shared = stateBase === undefined ? {} : { ofOneVenue: join(stateBase, LIST_NAME) };
   return { path: join(directory, LIST_NAME), isConfigured: false, guard: join(directory, GUARD), ...shared };
-}
-
-/** Several venues may have one state directory, and lists of their own. */
-function guardOf(
-  path: string,
-  config: Pick<VenueConfig, "stateDir" | "stateBase">,
-  env: Readonly<Record<string, string | undefined>>,
-): string | undefined {
-  try {
-    const name = createHash("sha256").update(path).digest("hex").slice(0, 16);
-    return join(stateDirOf(config, env), `${GUARD}-${name}`);
-  } catch (error) {
-    if (error instanceof NoStateDir) return undefined;
-    throw error;
-  }
 }

@@ -221,7 +221,7 @@ interface Load {
 export class RunningJobs {
   readonly #most: number;
   readonly #mostOfCaller: number;
-  readonly #runs = new Map<string, Run>();
+  readonly #runs = new Set<Run>();
   readonly #callers = new Map<string, Load>();
   #inputBytes = 0;
   #onIdle: () => void = () => {};
@@ -238,14 +238,14 @@ export class RunningJobs {
 
   /** @throws Overloaded */
   start<T extends Run>(run: T): T {
-    const { id, caller, inputBytes } = run;
+    const { caller, inputBytes } = run;
     const isHeavy = this.#inputBytes + inputBytes > MAX_INPUT_BYTES;
     if (isHeavy || this.#runs.size >= this.#most) throw new Overloaded("Too many jobs are running", RETRY_MS);
     const own = this.#callers.get(caller) ?? { runs: 0, inputBytes: 0 };
     const isAlone = own.runs === 0;
     if (!isAlone && (own.runs >= this.#mostOfCaller || own.inputBytes + inputBytes > MAX_CALLER_INPUT_BYTES))
       throw new Overloaded("Too many jobs of this caller are running", RETRY_MS);
-    this.#runs.set(id, run);
+    this.#runs.add(run);
     this.#inputBytes += inputBytes;
     own.runs += 1;
     own.inputBytes += inputBytes;
@@ -255,7 +255,7 @@ export class RunningJobs {
   }
 
   end(run: Run): void {
-    this.#runs.delete(run.id);
+    this.#runs.delete(run);
     this.#inputBytes -= run.inputBytes;
     const own = this.#callers.get(run.caller);
     if (own === undefined || own.runs === 1) this.#callers.delete(run.caller);
@@ -267,17 +267,12 @@ export class RunningJobs {
     if (this.#runs.size === 0) this.#onIdle();
   }
 
-  /** Aborts a job if it is running. */
-  abort(id: string): void {
-    this.#runs.get(id)?.abort();
-  }
-
   /** Waits `graceMs` for all jobs to end, then aborts the rest and waits `abortMs` for those. */
   async drain(graceMs: number, abortMs: number): Promise<void> {
     await this.#idle(graceMs);
-    for (const run of this.#runs.values()) run.abort();
+    for (const run of this.#runs) run.abort();
     await this.#idle(abortMs);
-    for (const run of this.#runs.values()) if (run instanceof Job) run.announce();
+    for (const run of this.#runs) if (run instanceof Job) run.announce();
   }
 
   /** Resolves when nothing runs, or after `ms`. */

@@ -3,7 +3,7 @@
 import type { Caller } from "../../core/call/caller.js";
 import type { Page, Paged } from "../../core/call/page.js";
 import type { Clock } from "../../core/clock.js";
-import { Overloaded, venueCloses } from "../../core/errors/errors.js";
+import { type FileAdapterError, Overloaded, venueCloses } from "../../core/errors/errors.js";
 import { unknownOperation } from "../../core/errors/texts.js";
 import { type Awaitable, after } from "../../core/io.js";
 import type {
@@ -41,11 +41,6 @@ export interface JobsOptions {
   readonly listsAnonymous: boolean;
   /** Logs a failure its caller sees only as `INTERNAL`. The second argument is the id the caller was shown. */
   readonly logInternal: (error: unknown, requestId: string) => void;
-}
-
-/** Creates the job store of a venue. */
-export function createJobs(options: JobsOptions): Jobs {
-  return new Jobs(options);
 }
 
 /** Maximum open event streams; each occupies a connection. */
@@ -127,11 +122,6 @@ export class Jobs implements CallerJobs {
     return job;
   }
 
-  /** The current record, for the venue's host; `undefined`: unknown or dropped. */
-  record(id: string): JobRecord | undefined {
-    return this.#records.get(id)?.record();
-  }
-
   list(page: Page, caller: Caller): Paged<string> {
     const { publicDid, listsAnonymous } = this.#options;
     // Anonymous callers share one DID, so a list would show each the jobs of the others.
@@ -154,7 +144,7 @@ export class Jobs implements CallerJobs {
     if (!(job instanceof Job)) return job;
     if (!job.finished) {
       job.cancelReason = reason;
-      this.#running.abort(id);
+      job.abort();
       await job.ended(this.#options.limits.inlineWaitMs);
     }
     return this.#show(job, caller);
@@ -163,7 +153,7 @@ export class Jobs implements CallerJobs {
   delete(id: string, caller: Caller): Awaitable<JobLookup> {
     const job = this.#lookUp(id, caller);
     if (!(job instanceof Job)) return job;
-    if (!job.finished) this.#running.abort(id);
+    if (!job.finished) job.abort();
     const found = job.record();
     return after(this.#remove(job), () => ({ found }));
   }
@@ -220,18 +210,16 @@ export class Jobs implements CallerJobs {
   /** Runs the operation and records its outcome. @throws FileAdapterError */
   async #perform(run: Run, operation: HostedOperation, { operation: name, input, context }: Submission) {
     let output: unknown;
-    let outcome: Outcome;
+    let ended: { readonly outcome: Outcome; readonly fault?: FileAdapterError };
     try {
       output = await operation.adapter.invoke(name, input, { ...context, jobId: run.id, cancellation: run });
-      outcome = outcomeOf(output, operation.metadata.hiddenOutput, run);
+      ended = { outcome: outcomeOf(output, operation.metadata.hiddenOutput, run) };
     } catch (error) {
-      const failed = failureOf(error, run.id, this.#options.logInternal);
-      if (isKept(run)) await this.#endKept(run, failed.outcome);
-      else this.#end(run, failed.outcome);
-      throw failed.fault;
+      ended = failureOf(error, run.id, this.#options.logInternal);
     }
-    if (isKept(run)) await this.#endKept(run, outcome);
-    else this.#end(run, outcome);
+    if (isKept(run)) await this.#endKept(run, ended.outcome);
+    else this.#end(run, ended.outcome);
+    if (ended.fault !== undefined) throw ended.fault;
     return output;
   }
 

@@ -5,7 +5,7 @@ import type { Adapter, OperationMetadata } from "../../core/ports/adapter.js";
 import { loadOperationSchema } from "../../schema/load.js";
 import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { type AdapterHosting, hostAdapter } from "../catalogue/hosted-adapter.js";
-import { publicCapsOf } from "../identity/public-caps.js";
+import { publicCapsOf } from "../identity/access.js";
 import { approvalDecide } from "./approval/decide.js";
 import { approvalGet } from "./approval/get.js";
 import { approvalList } from "./approval/list.js";

@@ -49,9 +49,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     number: () => shared.self.number,
     nowMs: Date.now,
     live: () =>
-      shared
-        .peers()
-        .flatMap(({ number, advertise, live }) => (live && advertise !== undefined ? [{ number, advertise }] : [])),
+      shared.live.flatMap(({ number, advertise }) => (advertise === undefined ? [] : [{ number, advertise }])),
     look: () => shared.tick.refresh(),
     readiness: () => (isDraining ? "draining" : isStale() ? "stale" : "ready"),
     isDegraded: isStale,
@@ -64,7 +62,7 @@ export function createCluster(options: ClusterOptions): Cluster {
   });
   return {
     ...{ keeper: rows, peers },
-    metrics: (register) => addShared(register, () => shared.metrics(forwards)),
+    metrics: (register) => addShared(register, shared, forwards),
     async drain() {
       isDraining = true;
       await pause(config.shared?.drainMs);

@@ -9,12 +9,11 @@ import { parseInput, stringifyExact } from "../../schema/exact-json.js";
 import { ownerOf } from "../jobs/jobs.js";
 import type { JobKeeper, KeptJob } from "../jobs/keeper.js";
 import { type KeptContents, LostJob, lostRecord } from "./lost-job.js";
+import { Owed } from "./owed.js";
 import type { SharedEvents } from "./pieces/events.js";
 import { reasonOf } from "./tick.js";
 
 const MAX_ROW_BYTES = 262_144;
-/** Pause between tries to write what could not be written. */
-const RETRY_MS = 1000;
 /** Writes that are owed; the oldest is given up. */
 const MAX_OWED = 1000;
 const PURGE_MS = 3_600_000;
@@ -66,9 +65,8 @@ export class JobRows implements JobKeeper {
   readonly #open = new Map<string, KeptJob>();
   /** The last write of a job, which the next one follows. */
   readonly #writes = new WeakMap<KeptJob, Promise<void>>();
-  readonly #owed = new Map<string, () => Promise<unknown>>();
+  readonly #owed = new Owed(MAX_OWED, (id) => this.#open.delete(id));
   readonly #stops: readonly (() => void)[];
-  #retry: NodeJS.Timeout | undefined;
 
   constructor(options: JobRowsOptions) {
     const { shared } = options;
@@ -133,46 +131,24 @@ export class JobRows implements JobKeeper {
   /** Writes what is owed, once more. */
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
-    clearTimeout(this.#retry);
-    await this.#pay().catch(() => {});
+    await this.#owed.close();
   }
 
   /** After the writes of the job before it; what fails is tried again until it is done. */
   #write(job: KeptJob, work: () => Promise<unknown>): Promise<void> {
     const before = this.#writes.get(job) ?? Promise.resolve();
-    const written = before.then(work).then(
-      // What was owed came before, and would undo it.
-      () => void this.#owed.delete(job.id),
-      (error: unknown) => this.#owe(job.id, work, error),
-    );
+    const written = before
+      .then(() => this.#owed.supersede(job.id))
+      .then(work)
+      .then(
+        () => {},
+        (error: unknown) => {
+          this.#options.log.warn({ reason: reasonOf(error) }, "a job is not kept for other instances yet");
+          this.#owed.owe(job.id, work);
+        },
+      );
     this.#writes.set(job, written);
     return written;
-  }
-
-  #owe(id: string, work: () => Promise<unknown>, error: unknown): void {
-    this.#options.log.warn({ reason: reasonOf(error) }, "a job is not kept for other instances yet");
-    const [oldest] = this.#owed.keys();
-    if (oldest !== undefined && this.#owed.size >= MAX_OWED) {
-      this.#owed.delete(oldest);
-      this.#open.delete(oldest);
-    }
-    this.#owed.set(id, work);
-    this.#retryLater();
-  }
-
-  #retryLater(): void {
-    this.#retry ??= setTimeout(() => {
-      this.#retry = undefined;
-      this.#pay().catch(() => this.#retryLater());
-    }, RETRY_MS).unref();
-  }
-
-  async #pay(): Promise<void> {
-    for (const [id, work] of this.#owed) {
-      await work();
-      // A later write may have taken its place meanwhile.
-      if (this.#owed.get(id) === work) this.#owed.delete(id);
-    }
   }
 
   /** Instances that nobody saw go, too. */

@@ -6,7 +6,7 @@ import type { TokenStore } from "../identity/access-entry.js";
 import { openAccessStore } from "../identity/access-store.js";
 import { type RevocationPlace, revocationPlace } from "../identity/revocation-place.js";
 import { openRevocations, type RevocationList } from "../identity/revocations.js";
-import { openState, stateDirOf } from "../start/state/place.js";
+import { openState, stateDirIfAny } from "../start/state/place.js";
 import { NoStateDir } from "../start/state/state-dir.js";
 
 interface OpenOptions {
@@ -35,11 +35,7 @@ export function openTokens(
   config: Pick<VenueConfig, "stateDir" | "stateBase">,
   { env, log }: OpenOptions,
 ): TokenStore | undefined {
-  try {
-    const open = () => void openState(config, env, "auth:issue");
-    return openAccessStore(stateDirOf(config, env), { open, log });
-  } catch (error) {
-    if (error instanceof NoStateDir) return undefined;
-    throw error;
-  }
+  const directory = stateDirIfAny(config, env);
+  const open = () => void openState(config, env, "auth:issue");
+  return directory === undefined ? undefined : openAccessStore(directory, { open, log });
 }

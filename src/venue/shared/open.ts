@@ -13,8 +13,7 @@ import { keyOf } from "../identity/access.js";
 import { openIdentity } from "../identity/identity.js";
 import { readSecretFile } from "../start/state/state-dir.js";
 import type { Engine } from "./connection.js";
-import { PostgresShared } from "./postgres.js";
-import { macOf, secretFor } from "./seal.js";
+import { macOf, PostgresShared, sharedSecret } from "./postgres.js";
 
 const MAX_URL_BYTES = 4096;
 const DIGEST_CHARS = 12;
@@ -34,7 +33,7 @@ export async function openShared(
   const { name, seed, seedFile, did } = config;
   const identity = openIdentity({ seed, seedFile, did, log: silentLog });
   const key = keyOf(identity);
-  const mac = macOf(secretFor(key.privateKey, "digests"));
+  const mac = macOf(sharedSecret(key, "digests"));
   return new PostgresShared({
     ...{ engine: await engineOf(shared, env), did: identity.did, key, log },
     facts: { name, version: packageVersion(), digest: digestOf(config, mac) },

@@ -1,5 +1,6 @@
 // Shared state in PostgreSQL: connections, tick and listener, and the port that the pieces of the venue use.
 
+import { createHmac } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { AuditSink } from "../../audit/record.js";
@@ -8,12 +9,11 @@ import type { VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
 import type { Instance, InstanceDigest, Shared, SharedHandlers, SharedQuery } from "../../core/ports/shared.js";
 import type { SigningKey } from "../../ucan/mint/signing-key.js";
+import { createSeal, secretFor } from "../identity/seal.js";
 import { Connection, type Engine, inTransaction, isUnavailable, Pool, unavailable } from "./connection.js";
 import { checkOwner, type InstanceFacts, isUnprepared, notPrepared, OwnInstance, type TickRow } from "./instances.js";
-import type { SharedFacts } from "./metrics.js";
 import { type Heard, Notifications } from "./notifications.js";
 import { revocationColumn, SharedRevocations } from "./revocations.js";
-import { createSeal, macOf, secretFor } from "./seal.js";
 import { reasonOf, STALE_MS, Tick } from "./tick.js";
 import { SharedTokens, type TokenRows, tokenColumns } from "./tokens.js";
 
@@ -58,10 +58,11 @@ export class PostgresShared implements Shared {
     gone: new Set(),
     gap: new Set(),
   };
-  #live: readonly Instance[] = [];
+  /** Live peers, as handlers have been told. */
+  #told: readonly Instance[] = [];
   /** Live peers that are configured differently, as the log has told it. */
   #differing = "";
-  #warned: "fsync" | undefined;
+  #hasWarned = false;
   /** When last uses are exchanged next. */
   #usesAt = 0;
   /** Lines with the number of this instance. */
@@ -98,8 +99,17 @@ export class PostgresShared implements Shared {
     return this.#own.self;
   }
 
+  /** Figures of all connections. */
+  get requests(): Engine["requests"] {
+    return this.#options.engine.requests;
+  }
+
   peers(): readonly Instance[] {
     return this.tick.instances;
+  }
+
+  get live(): readonly Instance[] {
+    return this.peers().filter(({ live }) => live);
   }
 
   readonly query: SharedQuery = (text, values) => this.#pool.run((query) => query(text, values));
@@ -109,11 +119,11 @@ export class PostgresShared implements Shared {
   }
 
   sealed(table: string) {
-    return createSeal(this.#options.key.privateKey, table);
+    return createSeal(this.secret(`table ${table}`));
   }
 
   secret(use: string): Buffer {
-    return secretFor(this.#options.key.privateKey, use);
+    return sharedSecret(this.#options.key, use);
   }
 
   mac(use: string): (text: string) => string {
@@ -138,17 +148,7 @@ export class PostgresShared implements Shared {
   get differing(): readonly number[] {
     // By fields: the engine gives them in an order of its own.
     const { digest: own } = this.self;
-    return this.#live.filter(({ digest }) => !isDeepStrictEqual(digest, own)).map(({ number }) => number);
-  }
-
-  /** Values for a monitoring system. */
-  metrics(forwards: SharedFacts["forwards"]): SharedFacts {
-    const { number, name, version } = this.self;
-    const { failures, durations } = this.#options.engine.requests;
-    return {
-      ...{ number, name, version, failures, forwards, durations: durations.splice(0) },
-      ...{ instances: this.#live.length + 1, ageSeconds: this.tick.ageMs / 1000, differing: this.differing.length },
-    };
+    return this.live.filter(({ digest }) => !isDeepStrictEqual(digest, own)).map(({ number }) => number);
   }
 
   /** An audit whose records have the number of this instance. */
@@ -251,15 +251,15 @@ export class PostgresShared implements Shared {
 
   async #took(row: TickRow, query: SharedQuery): Promise<void> {
     const { log } = this;
-    if (row.fsync === "off" && this.#warned === undefined) {
-      this.#warned = "fsync";
+    if (row.fsync === "off" && !this.#hasWarned) {
+      this.#hasWarned = true;
       log.warn({}, "the shared engine runs with fsync = off: revocations may be lost when its machine fails");
     }
     await this.revocations.mend(query);
     await this.#exchangeUses(query);
     const peers = this.tick.instances;
-    const gone = this.#live.filter(({ number }) => !peers.some((peer) => peer.number === number && peer.live));
-    this.#live = peers.filter(({ live }) => live);
+    const gone = this.#told.filter(({ number }) => !peers.some((peer) => peer.number === number && peer.live));
+    this.#told = this.live;
     for (const peer of gone) for (const handler of this.#handlers.gone) handler({ ...peer, live: false });
     this.#compare();
   }
@@ -288,3 +288,10 @@ function numbered(log: Log, number: () => number): Log {
   const levels = { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
   return log.debugs === undefined ? levels : { debugs: log.debugs, ...levels };
 }
+
+export const sharedSecret = ({ privateKey }: SigningKey, use: string): Buffer => secretFor(privateKey, `shared ${use}`);
+
+export const macOf =
+  (secret: Buffer) =>
+  (text: string): string =>
+    createHmac("sha256", secret).update(text).digest("base64url");

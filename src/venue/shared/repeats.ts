@@ -8,10 +8,10 @@ import { internalError } from "../../core/errors/texts.js";
 import type { Shared } from "../../core/ports/shared.js";
 import type { RepeatRecord, SharedRepeats } from "../../dispatch/repeated-calls.js";
 import { stringifyExact } from "../../schema/exact-json.js";
+import { Owed } from "./owed.js";
 
 const TABLE = "repeat";
 const POLL_MS = 250;
-const RETRY_MS = 1000;
 const MOST_BYTES = 262_144;
 /** Ends that wait for the engine; with more, the oldest stay unknown elsewhere. */
 const MOST_WAITING = 10_000;
@@ -48,7 +48,7 @@ export function createSharedRepeats(shared: Shared): SharedRepeats {
   const hashOf = shared.mac(TABLE);
   const isLive = (owner: number) =>
     owner === shared.self.number || shared.peers().some(({ number, live }) => number === owner && live);
-  const owed = createOwed();
+  const owed = new Owed(MOST_WAITING);
   /** Claims of calls that run, by their rows. */
   const claims = new Map<string, string>();
   return {
@@ -81,40 +81,6 @@ export function createSharedRepeats(shared: Shared): SharedRepeats {
           ? shared.query(RELEASE, [row, word])
           : shared.query(SETTLE, [row, word, seal.seal(row, Buffer.from(text))]);
       await write().catch(() => owed.owe(row, write));
-    },
-  };
-}
-
-/** Writes that the engine has yet to get, one a row. */
-function createOwed() {
-  const waiting = new Map<string, { readonly write: () => Promise<unknown>; running?: Promise<unknown> }>();
-  let isWriting = false;
-  /** Whoever goes on with a row waits for it: later it would undo what came after it. */
-  const pay = async (row: string): Promise<void> => {
-    const one = waiting.get(row);
-    if (one === undefined) return;
-    one.running ??= one.write().finally(() => delete one.running);
-    await one.running;
-    if (waiting.get(row) === one) waiting.delete(row);
-  };
-  const payAll = async (): Promise<void> => {
-    isWriting = true;
-    while (waiting.size > 0) {
-      await pause(RETRY_MS, undefined, { ref: false });
-      try {
-        for (const row of waiting.keys()) await pay(row);
-      } catch {
-        // The engine is still away.
-      }
-    }
-    isWriting = false;
-  };
-  return {
-    pay,
-    owe(row: string, write: () => Promise<unknown>): void {
-      for (const oldest of waiting.keys()) if (waiting.size >= MOST_WAITING) waiting.delete(oldest);
-      waiting.set(row, { write });
-      if (!isWriting) void payAll();
     },
   };
 }

@@ -5,8 +5,7 @@ import type { RateLimitConfig, VenueConfig } from "../../config/types.js";
 import type { Log } from "../../core/ports/log.js";
 import type { Root } from "../../core/ports/operation.js";
 import type { OperatorStatus, RateLimit } from "../../surfaces/http/host.js";
-import type { Access } from "../identity/access.js";
-import { servesPublic } from "../identity/public-caps.js";
+import { type Access, servesPublic } from "../identity/access.js";
 import type { VenueHttpOptions } from "../venue.js";
 import type { CountInstances } from "./rate-limit.js";
 

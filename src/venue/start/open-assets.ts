@@ -8,7 +8,7 @@ import { systemClock } from "../../core/clock.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import type { Log } from "../../core/ports/log.js";
 import { createAssets, type VenueAssets } from "../assets/assets.js";
-import { createAssetMemory } from "../assets/memory.js";
+import { AssetMemory } from "../assets/memory.js";
 import type { AssetStore } from "../assets/store.js";
 import { openPath } from "./open-parts.js";
 import { NO_CREDENTIALS, s3Access } from "./s3-access.js";
@@ -37,7 +37,7 @@ export async function openAssets(config: VenueConfig, parts: AssetParts): Promis
 
 async function openStore(config: VenueConfig, parts: AssetParts): Promise<AssetStore> {
   const { storage } = config;
-  if (storage.content === "memory") return createAssetMemory();
+  if (storage.content === "memory") return new AssetMemory();
   if (storage.content === "s3") return openBucketOf(storage.s3, config, parts);
   const { path } = storage;
   const { openAssetFiles } = await import("../assets/files.js");

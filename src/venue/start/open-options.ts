@@ -6,8 +6,7 @@ import type { SurfaceContext } from "../../core/ports/adapter.js";
 import type { Log } from "../../core/ports/log.js";
 import type { McpHost } from "../../surfaces/mcp/host.js";
 import type { PlugIn } from "../catalogue/plug-in.js";
-import type { Access } from "../identity/access.js";
-import type { OwnCaller } from "../identity/own-caller.js";
+import type { Access, OwnCaller } from "../identity/access.js";
 import type { VenueHost } from "../venue.js";
 
 /** An open venue with its file adapter. */

@@ -19,8 +19,7 @@ import { createMcpHost, type McpParts, mcpReports } from "../catalogue/mcp-host.
 import { plugIn } from "../catalogue/plug-in.js";
 import { openProfiles } from "../catalogue/profiles.js";
 import { auditEvents, createVenueEvents, jobEvents } from "../events/venue-events.js";
-import { type Access, capabilityRulesOf } from "../identity/access.js";
-import { ownContext } from "../identity/own-caller.js";
+import { type Access, capabilityRulesOf, ownContext } from "../identity/access.js";
 import { createLogin, stampTagsOf } from "../identity/tickets.js";
 import type { ClusterOptions } from "../shared/cluster.js";
 import type { PostgresShared } from "../shared/postgres.js";
@@ -133,7 +132,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
       login: createLogin(access),
       overview: () => overviewOf(adapter, access),
       jobs: { ...config.jobs, listsAnonymous: isLoopbackListener(config), graceMs: CLOSE_GRACE_MS },
-      http: await httpOptions(config, options, shared && (() => shared.peers().filter(({ live }) => live).length + 1)),
+      http: await httpOptions(config, options, shared && (() => shared.live.length + 1)),
       dav: davOptions(config, {
         ...{ env, log, onLocks: (made) => (locks = made), roots: () => adapter.roots },
         makeLocks: shared && (await import("../shared/pieces/locks.js")).locksOf(shared),

@@ -3,7 +3,7 @@ import type { AuthenticationResult } from "../../../src/core/call/caller.js";
 import { systemClock } from "../../../src/core/clock.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import { createAssets, type VenueAssets } from "../../../src/venue/assets/assets.js";
-import { createAssetMemory } from "../../../src/venue/assets/memory.js";
+import { AssetMemory } from "../../../src/venue/assets/memory.js";
 import { createVenueHost, type VenueHost, type VenueHostOptions } from "../../../src/venue/venue.js";
 import { type FakeAdapter, type FakeOperation, fakeAdapter } from "../../venue/catalogue/fake-adapter.js";
 import { send } from "./client.js";
@@ -51,7 +51,7 @@ export const as = (who: keyof typeof TOKENS): { authorization: string } => ({ au
 export function memoryAssets(rules: Overrides["assetRules"] = {}): Promise<VenueAssets> {
   return createAssets({
     did: DID,
-    store: createAssetMemory(),
+    store: new AssetMemory(),
     write: rules.write ?? "public",
     maxTotalBytes: rules.maxTotalBytes ?? 10_000_000,
     maxContentSize: 1_000_000,

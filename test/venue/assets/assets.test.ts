@@ -3,7 +3,7 @@ import type { Caller } from "../../../src/core/call/caller.js";
 import type { AssetErrorData, AssetFault } from "../../../src/core/ports/asset.js";
 import type { VenueAssets } from "../../../src/venue/assets/assets.js";
 import { assetIdOf, canonicalJson, isAssetReference, parseAssetReference } from "../../../src/venue/assets/id.js";
-import { createAssetMemory } from "../../../src/venue/assets/memory.js";
+import { AssetMemory } from "../../../src/venue/assets/memory.js";
 import { contentOf, parseMetadata, readMetadata, summaryOf } from "../../../src/venue/assets/metadata.js";
 import type { AssetStore } from "../../../src/venue/assets/store.js";
 import { gate } from "../catalogue/fake-adapter.js";
@@ -39,7 +39,8 @@ async function streamOf(
 /** A store whose calls fail with an error of the system. */
 function failing(code: string): AssetStore {
   const fail = () => Promise.reject(Object.assign(new Error(`${code}: /srv/x`), { code, syscall: "write" }));
-  return { ...createAssetMemory(), totalBytes: 0, size: () => undefined, load: async () => [], put: fail, save: fail };
+  const memory: AssetStore = new AssetMemory();
+  return { ...memory, totalBytes: 0, size: () => undefined, load: async () => [], put: fail, save: fail };
 }
 
 describe("registering", () => {
@@ -400,7 +401,7 @@ describe("the content for an operation", () => {
 
 describe("assets opened again", () => {
   test("are those that were kept, in their order, with their owners and their room", async () => {
-    const store = createAssetMemory();
+    const store = new AssetMemory();
     const first = await assetsOf({ store });
     const [a, b] = await register(first, "a", "b");
     await first.register({ name: "b" }, BOB);
@@ -416,7 +417,7 @@ describe("assets opened again", () => {
   });
 
   test("over a limit that was lowered stay, and nothing is added", async () => {
-    const store = createAssetMemory();
+    const store = new AssetMemory();
     const id = await stored(await assetsOf({ store }), "hello");
     const lines: unknown[] = [];
     const log = { debug() {}, info() {}, error() {}, warn: (_fields: unknown, text: string) => lines.push(text) };
@@ -602,4 +603,4 @@ describe("a summary", () => {
   });
 });
 
-describeAssetStore("memory", async () => createAssetMemory());
+describeAssetStore("memory", async () => new AssetMemory());

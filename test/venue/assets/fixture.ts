@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Caller } from "../../../src/core/call/caller.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import { type AssetsOptions, createAssets, type VenueAssets } from "../../../src/venue/assets/assets.js";
-import { createAssetMemory } from "../../../src/venue/assets/memory.js";
+import { AssetMemory } from "../../../src/venue/assets/memory.js";
 import { TestClock } from "../jobs/job-store.js";
 
 export const DID = "did:key:z6MkTestVenue";
@@ -45,7 +45,7 @@ export async function whole(content: AsyncIterable<Uint8Array>): Promise<Buffer>
 export function assetsOf(options: Partial<AssetsOptions> = {}): Promise<VenueAssets> {
   return createAssets({
     did: DID,
-    store: createAssetMemory(),
+    store: new AssetMemory(),
     write: "public",
     maxTotalBytes: 10_000_000,
     maxContentSize: 1_000_000,

@@ -22,7 +22,7 @@ export function describeAssetStore(name: string, create: () => Promise<AssetStor
     ])("of %s is given back as it was", async (_name, chunks: (string | Buffer)[]) => {
       const store = await create();
       const bytes = await whole(body(...chunks));
-      await store.put(sha256(bytes), body(...chunks));
+      await store.put(() => sha256(bytes), body(...chunks));
       expect([store.size(sha256(bytes)), store.totalBytes]).toEqual([bytes.length, bytes.length]);
       expect((await whole(store.open(sha256(bytes)))).equals(bytes)).toBe(true);
     });
@@ -39,7 +39,7 @@ export function describeAssetStore(name: string, create: () => Promise<AssetStor
       [5, 5],
     ])("can be read from %i to %i", async (start, end) => {
       const store = await create();
-      await store.put("aa", body(bytes));
+      await store.put(() => "aa", body(bytes));
       expect((await whole(store.open("aa", { start, end }))).equals(bytes.subarray(start, end))).toBe(true);
     });
 
@@ -47,7 +47,7 @@ export function describeAssetStore(name: string, create: () => Promise<AssetStor
       const store = await create();
       const rest = gate();
       const put = store.put(
-        "aa",
+        () => "aa",
         (async function* () {
           yield Buffer.from("half");
           await rest.promise;
@@ -62,16 +62,16 @@ export function describeAssetStore(name: string, create: () => Promise<AssetStor
     test("whose body fails leaves nothing, and the failure passes through", async () => {
       const store = await create();
       const failure = new Error("gone");
-      await expect(store.put("aa", broken(failure, "half"))).rejects.toBe(failure);
+      await expect(store.put(() => "aa", broken(failure, "half"))).rejects.toBe(failure);
       expect([store.size("aa"), store.totalBytes]).toEqual([undefined, 0]);
-      await store.put("aa", body("whole"));
+      await store.put(() => "aa", body("whole"));
       expect([store.size("aa"), store.totalBytes]).toEqual([5, 5]);
     });
 
     test("stored twice, one after the other or at once, is there once", async () => {
       const store = await create();
-      await Promise.all([store.put("aa", body("same")), store.put("aa", body("sa", "me"))]);
-      await store.put("aa", body("same"));
+      await Promise.all([store.put(() => "aa", body("same")), store.put(() => "aa", body("sa", "me"))]);
+      await store.put(() => "aa", body("same"));
       expect(store.totalBytes).toBe(4);
       expect((await whole(store.open("aa"))).toString()).toBe("same");
     });

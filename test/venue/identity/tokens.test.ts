@@ -20,9 +20,9 @@ import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import { type Awaitable, isPending } from "../../../src/core/io.js";
 import type { JsonObject } from "../../../src/core/ports/adapter.js";
 import { silentLog } from "../../../src/core/ports/log.js";
-import type { AccessTokens, LoginFault, MadeAccess } from "../../../src/venue/identity/access-entry.js";
+import type { LoginFault, MadeAccess } from "../../../src/venue/identity/access-entry.js";
 import { openAccessStore } from "../../../src/venue/identity/access-store.js";
-import { createAccessTokens, SESSION_MS } from "../../../src/venue/identity/access-tokens.js";
+import { AccessTokens, SESSION_MS } from "../../../src/venue/identity/access-tokens.js";
 import { resolveStaticTokens, type TokenVenue } from "../../../src/venue/identity/static-tokens.js";
 import { type OpenVenue, type OpenVenueOptions, openVenue } from "../../../src/venue/start/open-venue.js";
 import { configErrorOf } from "../../config/problems.js";
@@ -39,7 +39,7 @@ describe("access tokens", () => {
   let now = 0;
   let tokens: AccessTokens;
   const opened = (): AccessTokens =>
-    createAccessTokens(openAccessStore(dir, { open: () => mkdirSync(dir, { recursive: true }), log: silentLog }), {
+    new AccessTokens(openAccessStore(dir, { open: () => mkdirSync(dir, { recursive: true }), log: silentLog }), {
       venue: VENUE,
       clock: { nowMs: () => now, monotonicMs: () => now },
     });

@@ -1,8 +1,8 @@
 import type { Caller } from "../../../src/core/call/caller.js";
 import type { Clock } from "../../../src/core/clock.js";
-import type { Submission } from "../../../src/core/ports/job.js";
+import type { JobRecord, Submission } from "../../../src/core/ports/job.js";
 import { createCatalogue } from "../../../src/venue/catalogue/catalogue.js";
-import { createJobs, type JobLimits, type Jobs, type JobsOptions } from "../../../src/venue/jobs/jobs.js";
+import { type JobLimits, Jobs, type JobsOptions } from "../../../src/venue/jobs/jobs.js";
 import { type FakeAdapter, type FakeOperation, fakeAdapter } from "../catalogue/fake-adapter.js";
 
 const caller = (did: string, isOperator = false): Caller => ({ did, authentication: "identity", isOperator });
@@ -47,7 +47,7 @@ export function store(
     findAsset: () => undefined,
   });
   catalogue.add(adapter);
-  const jobs = createJobs({
+  const jobs = new Jobs({
     catalogue,
     clock,
     limits: { max: 100, maxBytes: 1_000_000, ttlMs: 1000, inlineWaitMs: 1000, ...others },
@@ -56,6 +56,12 @@ export function store(
     logInternal: (error, requestId) => logged.push([error, requestId]),
   });
   return { jobs, clock, adapter, logged };
+}
+
+/** The record of a job that may be there. */
+export function recordOf(jobs: Jobs, id: string): JobRecord | undefined {
+  const lookup = jobs.find(id, OPERATOR);
+  return "found" in lookup ? lookup.found : undefined;
 }
 
 /** A submission as a surface makes it. */

@@ -6,13 +6,25 @@ import type { JobRecord, Submission } from "../../../src/core/ports/job.js";
 import type { Jobs } from "../../../src/venue/jobs/jobs.js";
 import { estimateBytes } from "../../../src/venue/jobs/record.js";
 import { gate } from "../catalogue/fake-adapter.js";
-import { ALICE, ANYONE, BOB, call, callBy, NARROWED, OP_ASSET, OPERATOR, OTHERWISE, store } from "./job-store.js";
+import {
+  ALICE,
+  ANYONE,
+  BOB,
+  call,
+  callBy,
+  NARROWED,
+  OP_ASSET,
+  OPERATOR,
+  OTHERWISE,
+  recordOf,
+  store,
+} from "./job-store.js";
 
 describe("a record", () => {
   test("of a running job is STARTED and has neither output nor error", () => {
     const { jobs, clock } = store({ slow: () => gate().promise });
     const job = jobs.submit(call("file:slow", { root: "docs" }));
-    expect(jobs.record(job.id)).toEqual({
+    expect(recordOf(jobs, job.id)).toEqual({
       id: `0x${job.id}`,
       op: OP_ASSET,
       name: "Fake slow",
@@ -41,7 +53,7 @@ describe("a record", () => {
     await expect(job.result).resolves.toEqual({ size: 3 });
     expect(job.record()).toMatchObject({ status: "COMPLETE", output: { size: 3 }, created, updated: created + 40 });
     expect(job.record()).not.toHaveProperty("error");
-    expect(jobs.record(job.id)).toEqual(job.record());
+    expect(recordOf(jobs, job.id)).toEqual(job.record());
   });
 
   const failing = (error: unknown) => ({
@@ -167,7 +179,7 @@ describe("a record", () => {
     const failed = jobs.run(call("file:write", {}));
     await expect(done.result).resolves.toBe("text");
     await expect(failed.result).rejects.toMatchObject({ code: "NOT_FOUND" });
-    expect([jobs.record(done.id), jobs.record(failed.id), jobs.size]).toEqual([undefined, undefined, 0]);
+    expect([recordOf(jobs, done.id), recordOf(jobs, failed.id), jobs.size]).toEqual([undefined, undefined, 0]);
   });
 });
 

@@ -9,7 +9,7 @@ import type { Jobs } from "../../../src/venue/jobs/jobs.js";
 import type { JobKeeper } from "../../../src/venue/jobs/keeper.js";
 import { JobRecords } from "../../../src/venue/jobs/records.js";
 import { gate } from "../catalogue/fake-adapter.js";
-import { ALICE, call, callBy, OPERATOR, store } from "./job-store.js";
+import { ALICE, call, callBy, OPERATOR, recordOf, store } from "./job-store.js";
 
 /** Runs jobs one after the other and returns their ids. */
 async function run(jobs: Jobs, count: number, submission: Submission): Promise<string[]> {
@@ -22,7 +22,7 @@ async function run(jobs: Jobs, count: number, submission: Submission): Promise<s
   return ids;
 }
 
-const known = (jobs: Jobs, ids: readonly string[]): boolean[] => ids.map((id) => jobs.record(id) !== undefined);
+const known = (jobs: Jobs, ids: readonly string[]): boolean[] => ids.map((id) => recordOf(jobs, id) !== undefined);
 
 describe("records are dropped", () => {
   test("once they are older than ttlMs, counted from their end", async () => {
@@ -30,13 +30,13 @@ describe("records are dropped", () => {
     const { jobs, clock } = store({ slow: () => slow.promise }, { ttlMs: 1000 });
     const job = jobs.submit(call("file:slow"));
     clock.now += 5000;
-    expect(jobs.record(job.id)?.status).toBe("STARTED");
+    expect(recordOf(jobs, job.id)?.status).toBe("STARTED");
     slow.open(1);
     await job.result;
     clock.now += 999;
-    expect(jobs.record(job.id)?.status).toBe("COMPLETE");
+    expect(recordOf(jobs, job.id)?.status).toBe("COMPLETE");
     clock.now += 1;
-    expect(jobs.record(job.id)).toBeUndefined();
+    expect(recordOf(jobs, job.id)).toBeUndefined();
   });
 
   test("by an idle store too", async () => {
@@ -145,7 +145,7 @@ describe("a private job", () => {
     const { jobs } = store({ read: () => 1 });
     const job = jobs.submit(privately("file:read"));
     await expect(job.settled(1000)).resolves.toMatchObject({ status: "COMPLETE" });
-    expect(jobs.record(job.id)).toBeUndefined();
+    expect(recordOf(jobs, job.id)).toBeUndefined();
     expect(jobs.size).toBe(0);
   });
 
@@ -185,7 +185,7 @@ describe("a private job", () => {
     expect(jobs.get(job.id, ALICE)).toMatchObject({ found: { status: "STARTED" } });
     slow.open(1);
     await job.result;
-    expect(jobs.record(job.id)?.status).toBe("COMPLETE");
+    expect(recordOf(jobs, job.id)?.status).toBe("COMPLETE");
     expect(jobs.find(job.id, ALICE)).toMatchObject({ found: { status: "COMPLETE" } });
     expect(jobs.get(job.id, OPERATOR)).toMatchObject({ found: { status: "COMPLETE" } });
     expect(jobs.get(job.id, ALICE)).toMatchObject({ found: { status: "COMPLETE" } });
@@ -259,7 +259,7 @@ describe("cancelling", () => {
       errorCode: "ABORTED",
     };
     expect(await jobs.cancel(job.id, ALICE)).toMatchObject({ found: cancelled });
-    expect(jobs.record(job.id)).toMatchObject(cancelled);
+    expect(recordOf(jobs, job.id)).toMatchObject(cancelled);
     await expect(job.result).rejects.toMatchObject({ code: "ABORTED" });
     expect(jobs.running).toBe(0);
   });
@@ -269,7 +269,7 @@ describe("cancelling", () => {
     const job = jobs.submit(call("file:read"));
     const record = await job.settled(1000);
     expect(await jobs.cancel(job.id, ALICE)).toEqual({ found: record });
-    expect(jobs.record(job.id)).toBe(record);
+    expect(recordOf(jobs, job.id)).toBe(record);
   });
 
   test.each([
@@ -298,7 +298,7 @@ describe("cancelling", () => {
     expect(await jobs.cancel(job.id, ALICE)).toMatchObject({ found: { status: "STARTED" } });
     write.open("late");
     await expect(job.result).resolves.toBe("late");
-    expect(jobs.record(job.id)).toMatchObject({ status: "COMPLETE" });
+    expect(recordOf(jobs, job.id)).toMatchObject({ status: "COMPLETE" });
   });
 
   test("by the submitter's signal works too, before and during the run", async () => {
@@ -327,7 +327,7 @@ describe("deleting", () => {
     const { jobs } = store({ slow: stoppable });
     const job = jobs.submit(call("file:slow"));
     expect(jobs.delete(job.id, ALICE)).toMatchObject({ found: { status: "STARTED" } });
-    expect(jobs.record(job.id)).toBeUndefined();
+    expect(recordOf(jobs, job.id)).toBeUndefined();
     await expect(job.settled(1000)).resolves.toMatchObject({ status: "CANCELLED" });
     expect([jobs.size, jobs.users, jobs.bytes, jobs.running]).toEqual([0, 0, 0, 0]);
   });
@@ -363,7 +363,7 @@ describe("closing", () => {
     const seen: unknown[] = [];
     jobs.watch(job.id, ALICE, (record) => seen.push(record?.status));
     const closing = jobs.close(LONG);
-    expect(jobs.record(job.id)).toMatchObject({ status: "STARTED" });
+    expect(recordOf(jobs, job.id)).toMatchObject({ status: "STARTED" });
     slow.open(1);
     await closing;
     expect(adapter.calls[0]?.context?.signal?.aborted).toBe(false);

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { systemClock } from "../../../src/core/clock.js";
 import { silentLog } from "../../../src/core/ports/log.js";
 import { revokeBefore } from "../../../src/ucan/verify/revocation-list.js";
-import type { AccessTokens, MadeAccess, TokenStore } from "../../../src/venue/identity/access-entry.js";
-import { createAccessTokens } from "../../../src/venue/identity/access-tokens.js";
+import type { MadeAccess, TokenStore } from "../../../src/venue/identity/access-entry.js";
+import { AccessTokens } from "../../../src/venue/identity/access-tokens.js";
 import type { RevocationList } from "../../../src/venue/identity/revocations.js";
 import { openList, openTokens } from "../../../src/venue/shared/memory.js";
 import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
@@ -24,7 +24,7 @@ interface Place {
 }
 
 function accessOf(store: TokenStore, revocations: RevocationList): AccessTokens {
-  return createAccessTokens(store, {
+  return new AccessTokens(store, {
     ...{ venue: VENUE, clock: systemClock },
     notBefore: () => revocations.notBefore,
   });
@@ -210,7 +210,7 @@ whereEngine("identity of instances", () => {
     const store = sharedOf(one).tokens;
     await store.exchangeUses(sharedOf(one).query);
     const later = { nowMs: () => Date.now() + 200 * HOUR, monotonicMs: () => performance.now() };
-    const sweep = () => createAccessTokens(store, { venue: VENUE, clock: later }).issue(request);
+    const sweep = () => new AccessTokens(store, { venue: VENUE, clock: later }).issue(request);
     const rows = async () =>
       await run("SELECT id FROM access UNION ALL SELECT id FROM ended UNION ALL SELECT id FROM used");
     const left = async () => (await rows()).filter(({ id }) => id === entry.id).length;

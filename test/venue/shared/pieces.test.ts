@@ -193,7 +193,11 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     const asked: string[] = [];
     const office = async () => {
       const rows = createSharedTickets(await open());
-      const shared = { ...rows, get: (id: string) => (asked.push(id), rows.get(id)) };
+      const get = (id: string) => {
+        asked.push(id);
+        return rows.get(id);
+      };
+      const shared = { ...rows, get };
       const rejudge = (context: SurfaceContext) => (refused.has(context.callerDID ?? "") ? undefined : context);
       return createTickets({ key, clock: systemClock, shared, url: () => "http://venue.example", rejudge });
     };
@@ -210,7 +214,9 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     // What is made up is asked for nowhere, whenever it says that it ends.
     for (const first of ["A", "_"]) {
       await expect(two.redeem(`${first.repeat(21)}A${text.slice(22)}`, use)).resolves.toBeUndefined();
-      await expect(two.redeem(`${text.slice(0, 8)}${first.repeat(13)}A${text.slice(22)}`, use)).resolves.toBeUndefined();
+      await expect(
+        two.redeem(`${text.slice(0, 8)}${first.repeat(13)}A${text.slice(22)}`, use),
+      ).resolves.toBeUndefined();
     }
     expect(asked).toHaveLength(1);
     refused.add("did:key:alice");

@@ -10,7 +10,7 @@ import { type Log, silentLog } from "../../../src/core/ports/log.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
 import { createVenue, type Venue } from "../../../src/index.js";
 import { signingKeyFromSeed } from "../../../src/ucan/mint/signing-key.js";
-import type { OwnCaller } from "../../../src/venue/identity/own-caller.js";
+import type { OwnCaller } from "../../../src/venue/identity/access.js";
 import { type OpenVenue, openVenue } from "../../../src/venue/start/open-venue.js";
 import { BUCKET, CREDENTIALS, type FakeS3, REGION, startFakeS3 } from "../../drive/store/s3/fake-s3.js";
 import { failureOf } from "../../ops/ground.js";

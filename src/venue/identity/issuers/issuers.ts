@@ -10,6 +10,7 @@ import type { Clock } from "../../../core/clock.js";
 import type { Awaitable } from "../../../core/io.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { Log } from "../../../core/ports/log.js";
+import { putLatest } from "../../../core/put-latest.js";
 import type { Revocations } from "../../../ucan/verify/proof.js";
 import { revokeJti } from "../../../ucan/verify/revocation-list.js";
 import { IssuerKeys, KeysGone } from "./keys.js";
@@ -126,7 +127,7 @@ export class Issuers {
     const { keys } = known.issuer;
     void keys.refresh();
     if (!keys.holds(known.key) || this.#faultOf(known) !== undefined) return undefined;
-    this.#touch(id, known);
+    putLatest(this.#known, id, known, MOST);
     return { ...context, ...contextOf(known.caller) };
   }
 
@@ -160,20 +161,16 @@ export class Issuers {
     const fault = this.#faultOf(known);
     if (fault !== undefined) return this.#refusal(new Refused(fault));
     const { caller, grants, issuer } = known;
-    this.#touch(id, known);
+    putLatest(this.#known, id, known, MOST);
     const { did } = caller;
     const lastUsed = this.#options.clock.nowMs();
-    put(this.#callers, did, { did, issuer: issuer.config.issuer, grants, lastUsed });
+    putLatest(this.#callers, did, { did, issuer: issuer.config.issuer, grants, lastUsed }, MOST);
     return { caller };
   }
 
   #makeRoom(did: string): void {
     const own = [...this.#known].filter(([, { caller }]) => caller.did === did);
     for (const [id] of own.slice(0, Math.max(0, own.length + 1 - MOST_OF_CALLER))) this.#known.delete(id);
-  }
-
-  #touch(id: string, known: KnownToken): void {
-    put(this.#known, id, known);
   }
 
   #isInForce = ({ config }: Issuer): boolean => this.#issuers.get(config.issuer)?.config === config;
@@ -193,15 +190,5 @@ export class Issuers {
     if (!(error instanceof Refused)) throw error;
     this.#options.log.debug({ reason: error.message }, "Bearer token refused");
     return { refused: "invalid_token" };
-  }
-}
-
-/** Puts an entry at the end, and takes the first ones away where there are too many. */
-function put<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  map.set(key, value);
-  for (const first of map.keys()) {
-    if (map.size <= MOST) return;
-    map.delete(first);
   }
 }

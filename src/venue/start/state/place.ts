@@ -38,6 +38,16 @@ export function stateDirOf({ stateDir }: StateConfig, env: Environment): string 
   return stateDir ?? defaultStateDir(env);
 }
 
+/** As {@link stateDirOf}; `undefined` where there is none, which is an error only once something needs it. */
+export function stateDirIfAny(config: StateConfig, env: Environment): string | undefined {
+  try {
+    return stateDirOf(config, env);
+  } catch (error) {
+    if (error instanceof NoStateDir) return undefined;
+    throw error;
+  }
+}
+
 /** Whether the operator has a bearer token. Without a state directory it would change with every start. */
 export const hasLocalToken = (config: VenueConfig): boolean =>
   config.auth.localToken ?? (config.stateDir !== false && isLoopbackListener(config));
@@ -107,7 +117,7 @@ export function withOwnStateDirs(configs: readonly VenueConfig[], env: Environme
   const problems: string[] = [];
   const firstOf = new Map<string, number>();
   const own = configs.map((config, index) => {
-    const base = config.stateDir === false ? undefined : baseOf(config, env);
+    const base = stateDirIfAny(config, env);
     if (base === undefined) return config;
     const folder = folderOf(config.name);
     const stateDir = join(base, folder);
@@ -125,14 +135,4 @@ export function withOwnStateDirs(configs: readonly VenueConfig[], env: Environme
   });
   if (problems.length > 0) throw new ConfigError(problems, 78);
   return own;
-}
-
-/** The default directory; `undefined` if none can be determined, which is an error only once something needs it. */
-function baseOf(config: VenueConfig, env: Environment): string | undefined {
-  try {
-    return stateDirOf(config, env);
-  } catch (error) {
-    if (error instanceof NoStateDir) return undefined;
-    throw error;
-  }
 }

@@ -2,6 +2,7 @@
 
 import type { VenueConfig } from "../../../config/types.js";
 import { notSupportedHere } from "../../../core/errors/texts.js";
+import { attempt } from "../../../core/io.js";
 import { type Log, silentLog } from "../../../core/ports/log.js";
 import type { JournalPlace } from "../../../journal/open-journal.js";
 import type { RootsState } from "../../../roots/groups.js";
@@ -30,7 +31,7 @@ export const NOT_OPENED: JournalPlace = {
 
 /** Without a state directory groups of changes are undone after a crash all the same, until the next boot. */
 export function rootsStateOf(config: VenueConfig, { env, log }: RootsStateOptions): RootsState {
-  const path = stateDirIfAny(config, env);
+  const path = attempt(() => stateDirOf(config, env));
   const place: JournalPlace = {
     openState: () => journalState(config, env),
     lookAtState: () => lookAtState(config, env),
@@ -63,13 +64,4 @@ export function rootsStateOf(config: VenueConfig, { env, log }: RootsStateOption
       else log.error(fields, "a group of changes could not be undone; the next start tries again");
     },
   };
-}
-
-function stateDirIfAny(config: VenueConfig, env: Environment): string | undefined {
-  if (config.stateDir === false) return undefined;
-  try {
-    return stateDirOf(config, env);
-  } catch {
-    return undefined;
-  }
 }

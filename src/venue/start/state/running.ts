@@ -4,6 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { dirname, join } from "node:path";
 import { ConfigError } from "../../../config/errors.js";
 import { escapeText } from "../../../core/errors/texts.js";
+import { attempt } from "../../../core/io.js";
+import { unlessRefused } from "../../../jail/staging/place-once.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { isRunning } from "../../../process/identity.js";
 import { folderOf } from "./venue-folder.js";
@@ -38,7 +40,7 @@ export function announceRunning(path: string, running: RunningVenue): () => void
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
-    removeIfThere(draft);
+    unlessRefused(() => rmSync(draft, { force: true }));
     const fault = `${NAME} cannot be written there (${errno}): ${escapeText(dirname(path))}`;
     throw new ConfigError([`'stateDir' cannot be used: ${fault}. Make room, or set 'stateDir' to another folder`], 66);
   }
@@ -47,48 +49,19 @@ export function announceRunning(path: string, running: RunningVenue): () => void
   };
 }
 
-function removeIfThere(path: string): void {
-  try {
-    rmSync(path, { force: true });
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-  }
-}
-
 /** The venues that run with a state directory, by name of their folders. */
 export function runningVenues(base: string): ReadonlyMap<string, RunningVenue> {
   const found = new Map<string, RunningVenue>();
-  for (const folder of names(base)) {
+  for (const folder of unlessRefused(() => readdirSync(base)) ?? []) {
     const running = parse(read(join(base, folder, NAME)));
     if (running !== undefined && isRunning(running.pid)) found.set(folder, running);
   }
   return found;
 }
 
-function names(base: string): string[] {
-  try {
-    return readdirSync(base);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return [];
-  }
-}
+const read = (path: string): string | undefined => unlessRefused(() => readFileSync(path, "utf8"));
 
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
-}
-
-function parse(text: string | undefined): RunningVenue | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const value = JSON.parse(text) as RunningVenue;
-    return Number.isSafeInteger(value.pid) && typeof value.did === "string" ? value : undefined;
-  } catch {
-    return undefined;
-  }
+function parse(text = ""): RunningVenue | undefined {
+  const value = attempt(() => JSON.parse(text) as RunningVenue);
+  return Number.isSafeInteger(value?.pid) && typeof value?.did === "string" ? value : undefined;
 }

@@ -5,8 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { ConfigError } from "../../../config/errors.js";
 import type { VenueConfig } from "../../../config/types.js";
 import { isInside, realPath } from "../../../process/host-path.js";
-import { hasLocalToken, stateDirOf } from "./place.js";
-import { NoStateDir } from "./state-dir.js";
+import { hasLocalToken, stateDirIfAny, stateDirOf } from "./place.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -97,14 +96,6 @@ function secretsOf(config: VenueConfig, env: Environment): Secret[] {
   ];
 }
 
-/**
- * The state directory; `undefined` if there is none. @throws ConfigError when one is required and cannot be determined
- */
-export function knownStateDir(config: VenueConfig, env: Environment): string | undefined {
-  try {
-    return stateDirOf(config, env);
-  } catch (error) {
-    if (!(error instanceof NoStateDir) || hasLocalToken(config)) throw error;
-    return undefined;
-  }
-}
+/** The state directory; `undefined` if there is none. @throws ConfigError when one is required and cannot be determined */
+export const knownStateDir = (config: VenueConfig, env: Environment): string | undefined =>
+  hasLocalToken(config) ? stateDirOf(config, env) : stateDirIfAny(config, env);

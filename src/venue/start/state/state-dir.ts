@@ -10,7 +10,7 @@ import { attempt } from "../../../core/io.js";
 import { isWindows } from "../../../core/system.js";
 import { makeFolder } from "../../../drive/store/embedded/make-folder.js";
 import { fileErrno, folderErrno } from "../../../jail/creatable.js";
-import { placeOnce } from "../../../jail/staging/place-once.js";
+import { placeOnce, unlessRefused } from "../../../jail/staging/place-once.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { realHostPath } from "../../../process/host-path.js";
 import { letsOthersIn } from "../../../process/private-folder.js";
@@ -110,7 +110,10 @@ export function defaultStateDir(
   if (own !== undefined && own !== "") return absolute("VENUE_FILES_STATE_DIR", own);
   const [first = ""] = ofService?.split(":", 1) ?? [];
   // For services with a dynamic user it is a symbolic link made by systemd.
-  if (first !== "") return followLinks(absolute("STATE_DIRECTORY", first));
+  if (first !== "") {
+    const path = absolute("STATE_DIRECTORY", first);
+    return unlessRefused(() => realHostPath(path)) ?? path;
+  }
   if (stateHome !== undefined && isAbsolute(stateHome)) return join(stateHome, "venue-files");
   return join(home !== undefined && isAbsolute(home) ? home : homeOf(systemHome), ".local", "state", "venue-files");
 }
@@ -118,15 +121,6 @@ export function defaultStateDir(
 function absolute(variable: string, path: string): string {
   if (isAbsolute(path)) return path;
   throw new ConfigError([`The environment variable ${variable} must be an absolute path`], 78);
-}
-
-function followLinks(path: string): string {
-  try {
-    return realHostPath(path);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return path;
-  }
 }
 
 function homeOf(systemHome: () => string): string {

@@ -19,7 +19,7 @@ import { getContent } from "../../../../../src/surfaces/http/endpoints/assets.js
 import { partsOf } from "../../../../../src/surfaces/http/endpoints/file-parts.js";
 import type { HttpHost } from "../../../../../src/surfaces/http/host.js";
 import { createAssets, type VenueAssets } from "../../../../../src/venue/assets/assets.js";
-import { createAssetMemory } from "../../../../../src/venue/assets/memory.js";
+import { AssetMemory } from "../../../../../src/venue/assets/memory.js";
 import type { AssetStore } from "../../../../../src/venue/assets/store.js";
 import { readRecords } from "../../../../audit/records.js";
 import { bearer, bodyOf, outcome, run, send } from "../../client.js";
@@ -472,7 +472,7 @@ describe("content", () => {
 
   /** Assets in a store of which some calls are others. */
   function assetsIn(store: Partial<AssetStore>): Promise<VenueAssets> {
-    const memory = createAssetMemory();
+    const memory = new AssetMemory();
     return createAssets({
       did: DID,
       store: {

@@ -1,6 +1,6 @@
-// Seals rows of shared state by AES-256-GCM, under keys that are derived from the venue's seed.
+// Seals by AES-256-GCM, under keys that are derived from the venue's seed.
 
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
 import type { Seal } from "../../core/ports/shared.js";
 
 const CIPHER = "aes-256-gcm";
@@ -10,20 +10,15 @@ const TAG_BYTES = 16;
 /** Length of the seed at the end of a PKCS #8 Ed25519 key. */
 const SEED_BYTES = 32;
 
-/** A key for one use, of the venue's signing key. */
-export function secretFor(key: KeyObject, use: string): Buffer {
+/** A key for one use, of the venue's signing key. Absent: one that holds as long as the process. */
+export function secretFor(key: KeyObject | undefined, use: string): Buffer {
+  if (key === undefined) return randomBytes(KEY_BYTES);
   const seed = key.export({ format: "der", type: "pkcs8" }).subarray(-SEED_BYTES);
-  return Buffer.from(hkdfSync("sha256", seed, "", `venue-files shared ${use}`, KEY_BYTES));
+  return Buffer.from(hkdfSync("sha256", seed, "", `venue-files ${use}`, KEY_BYTES));
 }
 
-export const macOf =
-  (secret: Buffer) =>
-  (text: string): string =>
-    createHmac("sha256", secret).update(text).digest("base64url");
-
-/** The seal of one table. Nonces are random: a table holds far fewer than 2^32 rows under its key. */
-export function createSeal(key: KeyObject, table: string): Seal {
-  const secret = secretFor(key, `table ${table}`);
+/** Nonces are random: far fewer than 2^32 are sealed under one key. */
+export function createSeal(secret: Buffer): Seal {
   return {
     seal(id, bytes) {
       const nonce = randomBytes(NONCE_BYTES);
