@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { adopt, disown } from "./lifetime.mjs";
+import { readLines } from "./lines.mjs";
 import { CLI } from "./processes.mjs";
 
 export const CLIENT_INFO = { name: "venue-files-bench", version: "1" };
@@ -21,13 +22,15 @@ export const SERVERS = {
  * The official MCP client over stdio. The tools are listed first, as hosts do: only then does it check answers against
  * their output schemas.
  *
- * @param options.command a program other than Node
  * @returns `{ pid, tools, tool(name, args), close() }`
  */
-export async function connectOfficial(args, { command = process.execPath } = {}) {
+export async function connectOfficial(args) {
   const { Client } = await import("@modelcontextprotocol/client");
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
-  const transport = new StdioClientTransport({ command, args, stderr: "ignore", maxBufferSize: ROOMY_BUFFER_BYTES });
+  const transport = new StdioClientTransport({
+    ...{ command: process.execPath, args },
+    ...{ stderr: "ignore", maxBufferSize: ROOMY_BUFFER_BYTES },
+  });
   const client = new Client(CLIENT_INFO);
   await client.connect(transport);
   const { pid } = transport;
@@ -96,19 +99,4 @@ export async function connectRaw(args, { env = process.env, cwd, stdio = ["pipe"
       clearTimeout(late);
     },
   };
-}
-
-/** Cuts a stream into lines without joining the pieces of a long one more than once. */
-function readLines(stream, onLine) {
-  let pieces = [];
-  stream.on("data", (chunk) => {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      pieces.push(chunk.subarray(start, end));
-      onLine(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
-      pieces = [];
-      start = end + 1;
-    }
-    if (start < chunk.length) pieces.push(chunk.subarray(start));
-  });
 }

@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 // WebDAV beside `rclone serve webdav`, in turns in one run: large and small files, listings, memory.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runBench, shown } from "./harness.mjs";
 import { JSON_TYPE, keepAlive, send } from "./http.mjs";
-import { temporaryDirectory } from "./lifetime.mjs";
-import { cpuMs } from "./machine.mjs";
+import { filesOf, temporaryDirectory } from "./lifetime.mjs";
+import { processorMs } from "./machine.mjs";
 import { startOther, startVenue } from "./processes.mjs";
 import { growthWhile, inTurns, median, ratios, timed } from "./timing.mjs";
 
@@ -20,13 +19,11 @@ let venue;
 /** The venue, started at the first part: `{ url, token, request(method, path, more) }`. */
 async function ours() {
   if (venue !== undefined) return venue;
-  const folder = temporaryDirectory();
-  for (const [name, count] of Object.entries(LISTED)) {
-    mkdirSync(join(folder, "served", name), { recursive: true });
-    for (let index = 0; index < count; index++) writeFileSync(join(folder, "served", name, `file-${index}.txt`), "x");
-  }
-  const root = { path: join(folder, "served"), durability: "none" };
-  const started = await startVenue(folder, { webdav: true, file: { roots: { files: root } } });
+  const listed = Object.entries(LISTED).map(([name, count]) =>
+    filesOf(count, (index) => `${name}/file-${index}.txt`, "x"),
+  );
+  const root = { path: temporaryDirectory(Object.assign({}, ...listed)), durability: "none" };
+  const started = await startVenue({ webdav: true, file: { roots: { files: root } } });
   const authorization = `Basic ${Buffer.from(`x:${started.token}`).toString("base64")}`;
   venue = { ...started, request: requester(`${started.url}/dav/files`, { authorization }) };
   return venue;
@@ -52,13 +49,12 @@ async function startRclone() {
 
 async function compare({ quick, row }, { what, beside, most }, forms) {
   await inTurns(1, forms);
-  const found = await inTurns(
-    quick ? 3 : 9,
-    Object.fromEntries(Object.entries(forms).map(([name, run]) => [name, (round) => timed(() => run(round + 1))])),
-  );
-  const [one, other] = [found.ours, found.theirs];
-  const timesOf = `${shown(median(one), "ms")}, ${beside} ${shown(median(other), "ms")}`;
-  row({ what, value: median(ratios(one, other)), unit: "x", beside: timesOf, most });
+  const { ours, theirs } = await inTurns(quick ? 3 : 9, {
+    ours: (round) => timed(() => forms.ours(round + 1)),
+    theirs: (round) => timed(() => forms.theirs(round + 1)),
+  });
+  const timesOf = `${shown(median(ours), "ms")}, ${beside} ${shown(median(theirs), "ms")}`;
+  row({ what, value: median(ratios(ours, theirs)), unit: "x", beside: timesOf, most });
 }
 
 async function measureListings(context) {
@@ -89,9 +85,9 @@ async function measureFiles(context) {
     ],
   };
   for (const [what, [most, run]] of Object.entries(bars)) {
-    const before = [own, rclone].map(({ pid }) => cpuMs(pid));
+    const before = [own, rclone].map(({ pid }) => processorMs(pid));
     await compare(context, { what, beside: "rclone", most }, both(run));
-    const busy = [own, rclone].map(({ pid }, index) => cpuMs(pid) - before[index]);
+    const busy = [own, rclone].map(({ pid }, index) => processorMs(pid) - before[index]);
     context.row({ what: "… processor time", value: busy[0], beside: `rclone ${shown(busy[1], "ms")}` });
   }
   await rclone.stop();

@@ -1,11 +1,10 @@
 #!/usr/bin/env node
-// Object storage for drives: 100 MiB in and out through the engine, next to plain PutObject and GetObject of the same bytes.
+// Object storage for drives: time and requests of 100 MiB in and out, and of a listing.
 import { randomBytes } from "node:crypto";
-import { AwsClient } from "aws4fetch";
 import { openObjectStore } from "../dist/drive/store/s3/object-store.js";
 import { log, openDrives } from "./drive-stores.mjs";
 import { expectEqual } from "./expect.mjs";
-import { runBench, times } from "./harness.mjs";
+import { runBench } from "./harness.mjs";
 import { temporaryDirectory } from "./lifetime.mjs";
 import { median, timed } from "./timing.mjs";
 
@@ -17,7 +16,6 @@ const BYTES = 100 * 2 ** 20;
 const PIECE = 4 * 2 ** 20;
 const NAMES = Array.from({ length: 10_000 }, (_, at) => `file-${String(at).padStart(5, "0")}`);
 const credentials = { accessKeyId, secretAccessKey };
-const aws = new AwsClient({ ...credentials, region, service: "s3", retries: 0 });
 
 let requests = 0;
 const plainFetch = globalThis.fetch;
@@ -45,21 +43,12 @@ async function counted(work) {
 async function measureRound(round) {
   const content = randomBytes(BYTES);
   const prefix = `bench-${Date.now()}-${round}`;
-  const url = `${endpoint}/${bucket}/${prefix}-plain`;
-  const put = await counted(async () =>
-    expectEqual((await aws.fetch(url, { method: "PUT", body: content })).status, 200, "Status of PutObject"),
-  );
-  const get = await counted(async () =>
-    expectEqual((await (await aws.fetch(url)).arrayBuffer()).byteLength, BYTES, "Bytes of GetObject"),
-  );
-  const written = await withDrives(prefix, async (owner) => {
+  const write = await withDrives(prefix, async (owner) => {
     const write = await counted(() => owner.change("bench", (draft) => draft.writeFile(["large"], content)));
-    const one = new Uint8Array(1024);
-    const small = await counted(() => owner.change("bench", (draft) => draft.writeFile(["1k"], one)));
     await owner.change("list", async (draft) => {
       for (const name of NAMES) await draft.writeFile([name], Buffer.from(name.repeat(8)));
     });
-    return { write, small };
+    return write;
   });
   const read = await withDrives(prefix, (owner) =>
     counted(async () => {
@@ -77,24 +66,20 @@ async function measureRound(round) {
       snapshot.release();
     }),
   );
-  return { put, get, ...written, read, list };
+  return { write, read, list };
 }
 
 async function measureObjects({ quick, row }) {
   const rounds = [];
   for (let round = 0; round < (quick ? 1 : 3); round++) rounds.push(await measureRound(round));
   const of = (name, field) => median(rounds.map((one) => one[name][field]));
-  const line = (what, name, { plain, most } = {}) => {
-    const beside = plain === undefined ? "" : `${times(of(name, "ms") / of(plain, "ms"))} of plain`;
-    row({ what, value: of(name, "ms") / 1000, unit: "s", beside });
+  const line = (what, name, most) => {
+    row({ what, value: of(name, "ms") / 1000, unit: "s" });
     row({ what: "… requests", value: of(name, "requests"), unit: "", most });
   };
-  line("PutObject of 100 MiB", "put");
-  line("100 MiB into a drive", "write", { plain: "put", most: 20 });
-  line("GetObject of 100 MiB", "get");
-  line("100 MiB out of a drive, nothing cached", "read", { plain: "get" });
-  line("1 KiB into a drive", "small");
-  line("listing of 10,000 files, nothing cached", "list", { most: 100 });
+  line("100 MiB into a drive", "write", 20);
+  line("100 MiB out of a drive, nothing cached", "read");
+  line("listing of 10,000 files, nothing cached", "list", 100);
 }
 
 await runBench([{ name: "objects", run: measureObjects }]);

@@ -3,8 +3,6 @@
 // follower that keeps up loses anything.
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runBench, shown, times } from "./harness.mjs";
 import { keepAlive, send } from "./http.mjs";
@@ -38,11 +36,9 @@ async function openFollowers(url) {
 
 async function measureFollowers({ quick, row }) {
   const count = quick ? 200 : 1000;
-  const folder = temporaryDirectory();
-  mkdirSync(join(folder, "docs"));
   const caps = [{ with: "file://docs/", can: "crud" }];
   const auth = { public: { enabled: true, caps } };
-  const venue = await startVenue(folder, { file: { roots: { docs: join(folder, "docs") } }, auth });
+  const venue = await startVenue({ file: { roots: { docs: temporaryDirectory() } }, auth });
   const agent = keepAlive();
   const writes = async (name) => {
     const before = venue.loopCpuMs();

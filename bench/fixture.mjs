@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { filesOf, temporaryDirectory } from "./lifetime.mjs";
 
 export const KB = 1024;
 export const MB = 1024 * 1024;
@@ -56,11 +56,8 @@ export function makeBytes(bytes, seed) {
  * Makes the tree that all subjects work on.
  * @param options.bigTree whether to make the one of 100,000 entries too, which takes some seconds
  */
-export function makeFixture(base, { bigTree }) {
-  const root = join(base, "root");
-  const at = (path) => join(root, path);
+export function makeFixture({ bigTree }) {
   const deep = (name) => `${DEEP}/${name}`;
-  mkdirSync(at(DEEP), { recursive: true });
   const files = {
     small: Array.from({ length: SMALL_FILES }, (_, index) => ({
       path: deep(`note-${index}.md`),
@@ -73,40 +70,38 @@ export function makeFixture(base, { bigTree }) {
     mediumBlob: { path: deep("medium.bin"), bytes: makeBytes(100 * KB, 103) },
     largeBlob: { path: deep("large.bin"), bytes: makeBytes(5 * MB, 104) },
   };
-  for (const file of Object.values(files).flat()) writeFileSync(at(file.path), file.text ?? file.bytes);
-  const listed = makeListed(at(LISTED.path));
-  makeTree(at(TREE.path), { depth: 2, width: 9, entries: TREE.entries });
-  if (bigTree) makeTree(at(BIG_TREE.path), { depth: 3, width: 10, entries: BIG_TREE.entries });
-  return { root, at, deep, files, listed };
+  const all = Object.values(files).flat();
+  const listed = listedEntries();
+  const root = temporaryDirectory({
+    ...Object.fromEntries(all.map(({ path, text, bytes }) => [path, text ?? bytes])),
+    ...Object.fromEntries(Array.from(listed, listedFile)),
+    ...treeOf(TREE, { depth: 2, width: 9 }),
+    ...(bigTree && treeOf(BIG_TREE, { depth: 3, width: 10 })),
+  });
+  return { root, at: (path) => join(root, path), deep, files, listed };
 }
 
-/** @returns what is in it, by name */
-function makeListed(directory) {
-  mkdirSync(directory);
-  const entries = new Map();
-  for (let index = 0; index < LISTED.entries; index++) {
-    const isDirectory = index % 20 === 0;
-    const name = `${isDirectory ? "part" : "chapter"}-${index}${isDirectory ? "" : ".md"}`;
-    const size = isDirectory ? 0 : index % 700;
-    if (isDirectory) mkdirSync(join(directory, name));
-    else writeFileSync(join(directory, name), "x".repeat(size));
-    entries.set(name, { type: isDirectory ? "directory" : "file", size });
-  }
-  return entries;
+/** @returns what the listed directory has, by name */
+function listedEntries() {
+  const entry = (_, index) =>
+    index % 20 === 0
+      ? [`part-${index}`, { type: "directory", size: 0 }]
+      : [`chapter-${index}.md`, { type: "file", size: index % 700 }];
+  return new Map(Array.from({ length: LISTED.entries }, entry));
 }
 
-/** A tree of exactly `entries` entries: `width` directories in each directory down to `depth`, the rest files, spread evenly. */
-function makeTree(directory, { depth, width, entries }) {
-  const directories = [directory];
-  let level = [directory];
+const listedFile = ([name, { type, size }]) =>
+  type === "file" ? [`${LISTED.path}/${name}`, "x".repeat(size)] : [`${LISTED.path}/${name}/inside`, ""];
+
+/** Files of a tree of exactly `entries` entries: `width` directories in each directory down to `depth`, the rest files, spread evenly. */
+function treeOf({ path, entries }, { depth, width }) {
+  const directories = [path];
+  let level = [path];
   for (let at = 0; at < depth; at++) {
-    level = level.flatMap((parent) => Array.from({ length: width }, (_, index) => join(parent, `section-${index}`)));
+    level = level.flatMap((parent) => Array.from({ length: width }, (_, index) => `${parent}/section-${index}`));
     directories.push(...level);
   }
-  for (const each of directories) mkdirSync(each, { recursive: true });
-  const files = entries - (directories.length - 1);
-  for (let index = 0; index < files; index++) {
-    const name = `page-${Math.floor(index / directories.length)}.md`;
-    writeFileSync(join(directories[index % directories.length], name), "");
-  }
+  const pathOf = (index) =>
+    `${directories[index % directories.length]}/page-${Math.floor(index / directories.length)}.md`;
+  return filesOf(entries - (directories.length - 1), pathOf, "");
 }

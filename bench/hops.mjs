@@ -18,9 +18,9 @@ import { started } from "./processes.mjs";
 const PROJECT = fileURLToPath(new URL("../", import.meta.url));
 const FLAGS = ["--preserve-symlinks", "--import", new URL("servers/count.mjs", import.meta.url).href];
 const WARM_CALLS = 3;
-const FILES = { "a.txt": "Hello there\n", "b.txt": "b\n", "c.txt": "a: number 0\n..\n" };
+const FILES = { "docs/a.txt": "Hello there\n", "docs/b.txt": "b\n", "docs/c.txt": "a: number 0\n..\n" };
 
-const folder = temporaryDirectory();
+const folder = temporaryDirectory(FILES);
 const docs = join(folder, "docs");
 const env = { ...process.env, HOME: folder, XDG_STATE_HOME: join(folder, "state") };
 
@@ -93,8 +93,6 @@ function onCommandLine(program) {
 }
 
 async function measureHops({ values, report }) {
-  mkdirSync(docs);
-  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(docs, name), text);
   const program = await unbundled();
   const rows = { ...(await overHttp(program)), ...(await overStdio(program)), ...onCommandLine(program) };
   const lines = Object.entries(rows).map(([what, files]) => {

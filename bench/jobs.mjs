@@ -1,14 +1,13 @@
 #!/usr/bin/env node
 // Ten jobs of a coding agent on a repository, by the tools of each server: calls, bytes and tokens. Nothing is timed.
-
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { connectRaw, SERVERS } from "./clients.mjs";
 import { expectThat, textOf } from "./expect.mjs";
 import { makeText } from "./fixture.mjs";
 import { runBench, shown, table } from "./harness.mjs";
-import { temporaryDirectory } from "./lifetime.mjs";
+import { filesOf, temporaryDirectory } from "./lifetime.mjs";
 import { CLI } from "./processes.mjs";
 
 /** What an agent that knows the repository leaves out of its overview and searches. */
@@ -22,24 +21,24 @@ const LONG = "src/orders/services/process.ts";
 const LOG = "logs/server.log";
 
 /** A repository of some 1,000 files that Git has, and 3,000 that it ignores. */
-function makeRepository(root) {
-  const put = (path, content) => {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), content);
+function makeRepository() {
+  const files = {
+    ".gitignore": "node_modules/\ndist/\ncoverage/\n",
+    ".git/HEAD": "ref: refs/heads/main\n",
+    ...filesOf(300, (index) => `.git/objects/${index % 100}/${index}abcdef`, "x"),
+    ...filesOf(2000, (index) => `node_modules/package-${index % 200}/lib/file-${index}.js`, "x"),
+    ...filesOf(700, (index) => `dist/chunk-${index}.js`, "x"),
+    [LOG]: Array.from({ length: 5000 }, (_, index) => `2026-01-01T00:00:00Z GET /orders/${index} 200 12ms\n`).join(""),
+    "src/cart/services/grep-me.ts": "export const needle = legacyDiscount(1);\n",
   };
-  put(".gitignore", "node_modules/\ndist/\ncoverage/\n");
-  put(".git/HEAD", "ref: refs/heads/main\n");
-  for (let index = 0; index < 300; index++) put(`.git/objects/${index % 100}/${index}abcdef`, "x");
-  for (let index = 0; index < 2000; index++) put(`node_modules/package-${index % 200}/lib/file-${index}.js`, "x");
-  for (let index = 0; index < 700; index++) put(`dist/chunk-${index}.js`, "x");
-  for (const name of ["README.md", "package.json", "tsconfig.json", "CHANGELOG.md"]) put(name, makeText(3000, 1));
+  for (const name of ["README.md", "package.json", "tsconfig.json", "CHANGELOG.md"]) files[name] = makeText(3000, 1);
   let seed = 0;
   for (const area of AREAS) {
     for (const layer of LAYERS) {
       for (const name of NAMES) {
-        put(`src/${area}/${layer}/${name}.ts`, makeText(2500, seed++));
-        put(`test/${area}/${layer}/${name}.${layer === "models" ? "test" : "spec"}.ts`, makeText(1500, seed++));
-        if (layer === "views") put(`docs/${area}/${name}.md`, makeText(2000, seed++));
+        files[`src/${area}/${layer}/${name}.ts`] = makeText(2500, seed++);
+        files[`test/${area}/${layer}/${name}.${layer === "models" ? "test" : "spec"}.ts`] = makeText(1500, seed++);
+        if (layer === "views") files[`docs/${area}/${name}.md`] = makeText(2000, seed++);
       }
     }
   }
@@ -48,9 +47,7 @@ function makeRepository(root) {
     (_, index) => `  const step${index + 1} = await run(${index + 1}); // ${"=".repeat(20)}`,
   );
   lines[699] = "  return legacyTotal(order);";
-  put(LONG, `${lines.join("\n")}\n`);
-  put(LOG, Array.from({ length: 5000 }, (_, index) => `2026-01-01T00:00:00Z GET /orders/${index} 200 12ms\n`).join(""));
-  put("src/cart/services/grep-me.ts", "export const needle = legacyDiscount(1);\n");
+  return temporaryDirectory({ ...files, [LONG]: `${lines.join("\n")}\n` });
 }
 
 const THREE = [100, 500, 1100].map((number) => ({
@@ -138,8 +135,7 @@ function jobsIn(root, texts) {
 
 /** Does the jobs of one side. @returns for each the calls, bytes both ways, and tokens of arguments and content */
 async function doJobs(side) {
-  const root = join(temporaryDirectory(), "shop");
-  makeRepository(root);
+  const root = makeRepository();
   const client = await connectRaw(side === "ours" ? [CLI, "mcp", "--root", `shop=${root}`] : SERVERS.theirs({ root }));
   const results = [];
   try {

@@ -1,17 +1,25 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Whatever outlives a call: temp directories and child processes. All of it goes when the bench ends, however it ends. */
 const directories = new Set();
 const children = new Set();
 
-/** A fresh directory under the system's temp directory, removed at the end. */
-export function temporaryDirectory() {
+/** A fresh directory under the system's temp directory, removed at the end. @param files contents by path */
+export function temporaryDirectory(files = {}) {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "venue-files-bench-")));
   directories.add(directory);
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), content);
+  }
   return directory;
 }
+
+/** So many files of one content, by path. */
+export const filesOf = (count, pathOf, content) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [pathOf(index), content]));
 
 /** Has the process killed at the end, should it still run then. */
 export function adopt(pid) {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statfsSync } from "node:fs";
 import { cpus, loadavg, release, tmpdir } from "node:os";
 
+const TICK_MS = 10;
 const FILE_SYSTEMS = new Map([
   [0xef53, "ext4"],
   [0x01021994, "tmpfs"],
@@ -18,10 +19,6 @@ export function machineLine() {
   return `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), ${system}; load ${loadavg()[0].toFixed(1)} before.`;
 }
 
-/** Version of an installed package. */
-export const versionOf = (name) =>
-  JSON.parse(readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8")).version;
-
 /** Resident memory of a process now and at its peak, in bytes; Linux only. */
 export function memoryOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -33,5 +30,14 @@ export function memoryOf(pid) {
 export const threadMs = (pid, thread = pid) =>
   Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]) / 1e6;
 
-/** Processor time of all threads of a process so far, in ms. */
-export const cpuMs = (pid) => readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + threadMs(pid, thread), 0);
+/** Processor time of a process and of those that it started, in ms. */
+export function processorMs(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  const own = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "latin1").split(" ").filter(Boolean),
+  );
+  return children.reduce((sum, child) => sum + processorMs(child), own);
+}

@@ -1,4 +1,4 @@
-import { NoSuchTool, SUBJECTS } from "./subjects.mjs";
+import { SUBJECTS } from "./subjects.mjs";
 import { inTurns, median, percentile } from "./timing.mjs";
 
 /** Calls at the start of each turn that are checked but not timed: caches and sleeping processes wake up in them. */
@@ -9,7 +9,7 @@ const RAMP_CALLS = 3;
  *
  * @param row `{ rounds, calls, warmup, forms, checks?, setting?, inFlight? }`: in each round, each subject makes `calls`
  *   timed calls (times its form's `times`) after `checks` others whose answers are compared with what is right
- * @returns by subject: `{ median, p99, n, roundMedians, samples }`, in microseconds a call (of a row in flight: calls a second)
+ * @returns by subject: `{ median, p99, roundMedians, samples }`, in microseconds a call (of a row in flight: calls a second)
  */
 export async function measure(row, ports) {
   const subjects = await bind(row, ports);
@@ -24,7 +24,7 @@ export async function measure(row, ports) {
     Object.entries(rounds).map(([id, turns]) => {
       const samples = turns.flat();
       const roundMedians = turns.map(median);
-      return [id, { median: median(samples), p99: percentile(samples, 99), n: samples.length, roundMedians, samples }];
+      return [id, { median: median(samples), p99: percentile(samples, 99), roundMedians, samples }];
     }),
   );
 }
@@ -32,30 +32,14 @@ export async function measure(row, ports) {
 /** The subjects that have a form of a row, each with what it calls. */
 async function bind(row, ports) {
   const bound = [];
-  for (const [id, { form: formName, port: portName, isRaw, isForeign }] of Object.entries(SUBJECTS)) {
+  for (const [id, { form: formName, port: portName, isRaw }] of Object.entries(SUBJECTS)) {
     const form = row.forms[formName];
     if (form === undefined) continue;
     const port = portName === undefined ? undefined : await ports.get(portName, { setting: row.setting, isRaw });
     // A row may count the calls on: what they make needs a name of its own.
-    const subject = { id, form, call: port?.call, next: 0, inFlight: row.inFlight };
-    if (!isForeign) bound.push(subject);
-    else if (await hasTools(subject)) bound.push({ ...subject, next: 1, form: { ...form, check: () => {} } });
+    bound.push({ id, form, call: port?.call, next: 0, inFlight: row.inFlight });
   }
   return bound;
-}
-
-/** Whether a server that is neither ours nor server-filesystem has what a row calls. */
-async function hasTools({ id, form, call }) {
-  try {
-    form.before?.(0, id);
-    await form.run(call, 0, id);
-    return true;
-  } catch (error) {
-    if (error instanceof NoSuchTool) return false;
-    throw error;
-  } finally {
-    form.after?.(id);
-  }
 }
 
 /** Some calls of one subject: first the checked ones, then the timed ones. */

@@ -1,12 +1,12 @@
 // Servers in processes of their own.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { adopt, disown } from "./lifetime.mjs";
+import { adopt, disown, temporaryDirectory } from "./lifetime.mjs";
 import { memoryOf, threadMs } from "./machine.mjs";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -23,20 +23,16 @@ const POLL_MS = 200;
  * @param options.probe whether `collected()` is there: memory after a full collection, as `process.memoryUsage` gives it
  * @returns what {@link started} gives, with `token`
  */
-export async function startVenue(folder, config, { probe = false } = {}) {
-  const file = join(folder, "venue.json5");
-  writeFileSync(file, JSON.stringify({ port: 0, stateDir: join(folder, "state"), ...config }));
+export async function startVenue(config, { probe = false, env } = {}) {
+  const file = "venue.json5";
+  const folder = temporaryDirectory({ [file]: JSON.stringify({ port: 0, stateDir: "state", ...config }) });
   const flags = probe ? ["--expose-gc", "--import", new URL("servers/heap-probe.mjs", import.meta.url).href] : [];
-  const running = await started([...flags, CLI, "serve", "--config", file], { cwd: folder });
+  const running = await started([...flags, CLI, "serve", "--config", file], { cwd: folder, env });
   return { ...running, token: readFileSync(join(folder, "state/local-token"), "utf8").trim() };
 }
 
 /** Starts the bare framework, which answers every POST with the same bytes. */
-export function startBare(folder, answer) {
-  const file = join(folder, "answer.json");
-  writeFileSync(file, JSON.stringify(answer));
-  return started([at("servers/bare-fastify.mjs"), file]);
-}
+export const startBare = (answer) => started([at("servers/bare-fastify.mjs"), JSON.stringify(answer)]);
 
 /** Starts the bare framework over node:fs/promises, which lists directories below a folder. */
 export const startBareFiles = (root) => started([at("servers/bare-files.mjs"), root]);
@@ -44,7 +40,7 @@ export const startBareFiles = (root) => started([at("servers/bare-files.mjs"), r
 /**
  * Starts a Node program that says on its output where it listens.
  *
- * @returns `{ url, startedMs, pid, child, rssBytes(), loopCpuMs(), ask(message), collected(), stop() }`
+ * @returns `{ url, startedMs, pid, rssBytes(), loopCpuMs(), ask(message), collected(), stop() }`
  */
 export async function started(args, { cwd, env = process.env } = {}) {
   const startedMs = performance.now();
@@ -58,7 +54,6 @@ export async function started(args, { cwd, env = process.env } = {}) {
     url: await found(child, LISTENS),
     startedMs,
     pid: child.pid,
-    child,
     rssBytes: () => memoryOf(child.pid).now,
     /** Time that its event loop has run on a processor, in ms. Unlike time on the wall, not that of others. */
     loopCpuMs: () => threadMs(child.pid),
@@ -107,7 +102,7 @@ export async function startOther(name, commandOf, probe) {
   return { name, url, pid: child.pid, stop: () => stopped(child) };
 }
 
-async function freePort() {
+export async function freePort() {
   const server = createServer().listen(0, "localhost");
   await once(server, "listening");
   const { port } = server.address();

@@ -1,17 +1,14 @@
 // The tables of `npm run bench`, as docs/performance.md has them, and the targets of its rows.
 import { shown, table, times } from "./harness.mjs";
-import { versionOf } from "./machine.mjs";
-import { nativeNames, SUBJECTS } from "./subjects.mjs";
+import { SUBJECTS } from "./subjects.mjs";
 import { middleHalf, ratios } from "./timing.mjs";
 
-const PACKAGES = ["server-filesystem", "client"].map((name) => `@modelcontextprotocol/${name}`);
-const count = (value) => Math.round(value).toLocaleString("en-US");
+const count = (value) => shown(Math.round(value));
 
 /** Microseconds as people read them. */
 function time(us) {
-  if (us >= 1e6) return `${(us / 1e6).toFixed(2)} s`;
-  if (us >= 1e3) return `${(us / 1e3).toFixed(us >= 1e4 ? 1 : 2)} ms`;
-  return `${us.toFixed(us < 100 ? 1 : 0)} µs`;
+  if (us >= 1e6) return shown(us / 1e6, "s");
+  return us >= 1e3 ? shown(us / 1e3, "ms") : shown(us, "µs");
 }
 
 /**
@@ -50,7 +47,6 @@ export function reportText(measured) {
   const sections = [
     ["## Latency", rowTable(measured, (id) => !isRaw(id))],
     ["The same through the bare client:", rowTable(measured, isRaw)],
-    ["## Versions", [...PACKAGES.map((name) => `${name} ${versionOf(name)}`), ...nativeNames()].join(", ")],
   ];
   return sections.flatMap(([title, text]) => (text === "" ? [] : [`\n${title}\n\n${text}`])).join("");
 }

@@ -3,7 +3,6 @@
 import { EXTRAS } from "./extras.mjs";
 import { makeFixture } from "./fixture.mjs";
 import { isAsked, runBench } from "./harness.mjs";
-import { temporaryDirectory } from "./lifetime.mjs";
 import { measure } from "./measure.mjs";
 import { reportText, targetRows } from "./report.mjs";
 import { timedRows } from "./rows/index.mjs";
@@ -19,10 +18,9 @@ let ports;
 /** Memory and the rest first: they want a quiet machine, and the rows leave warm servers behind. */
 function makeParts(values) {
   say("fixture …\n");
-  const base = temporaryDirectory();
-  const fixture = makeFixture(base, { bigTree: NEEDS_BIG_TREE.some((id) => isAsked(values, id)) });
+  const fixture = makeFixture({ bigTree: NEEDS_BIG_TREE.some((id) => isAsked(values, id)) });
   const rows = timedRows(fixture, values);
-  ports = new Ports(base, fixture.root);
+  ports = new Ports(fixture.root);
   measured.rows = rows;
   const part = (one, work) => ({
     name: nameOf(one),

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 // A cold session, as agents have them: the server starts, lists its tools, and answers some calls in the default configuration
 // (journal on, flushed). Processor time and time until the answer, of whole sessions by turns, as ratios to server-filesystem.
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { connectRaw, SERVERS } from "./clients.mjs";
 import { expectEqual, textOf } from "./expect.mjs";
 import { KB, makeText } from "./fixture.mjs";
-import { runBench, table } from "./harness.mjs";
+import { runBench, shown, times } from "./harness.mjs";
 import { temporaryDirectory } from "./lifetime.mjs";
+import { processorMs } from "./machine.mjs";
 import { CLI } from "./processes.mjs";
 import { inTurns, median } from "./timing.mjs";
 
@@ -15,25 +16,22 @@ import { inTurns, median } from "./timing.mjs";
 const MARKS = [
   { name: "`initialize`", calls: -1, most: 0.6 },
   { name: "`tools/list`", calls: 0, most: 0.6 },
-  ...Object.entries({ 12: 0.75, 60: 0.85, 250: 1 }).map(([calls, most]) => ({
-    name: `${calls} calls`,
-    calls: Number(calls),
-    most,
-  })),
+  { name: "12 calls", calls: 12, most: 0.75 },
+  { name: "60 calls", calls: 60, most: 0.85 },
+  { name: "250 calls", calls: 250, most: 1 },
 ];
 /** Ten calls as agents mix them. */
 const MIX = ["read", "stat", "read", "list", "read", "edit", "read", "stat", "write", "read"];
-const TICK_MS = 10;
 const FILES = 20;
 
-const ours = (cli) => ({
-  args: (root) => [cli, "mcp", "--root", `bench=${root}`],
+const ours = {
+  args: (root) => [CLI, "mcp", "--root", `bench=${root}`],
   read: (_, name) => ["file_read", { path: `src/${name}` }],
   stat: (_, name) => ["file_stat", { path: `src/${name}` }],
   list: () => ["file_list", { path: "src" }],
   edit: (_, name, edit) => ["file_edit", { path: `src/${name}`, edits: [edit] }],
   write: (_, name, __, content) => ["file_write", { path: `out-${name}`, content }],
-});
+};
 const theirs = (server) => ({
   args: (root) => SERVERS[server]({ root }),
   read: (root, name) => ["read_text_file", { path: `${root}/src/${name}` }],
@@ -43,25 +41,14 @@ const theirs = (server) => ({
   write: (root, name, _, content) => ["write_file", { path: `${root}/out-${name}`, content }],
 });
 
-/** Processor time of a process and of those that it started, in ms. */
-function processorMs(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
-    .replace(/^.*\) /s, "")
-    .split(" ");
-  const own = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, "latin1").split(" ").filter(Boolean),
-  );
-  return children.reduce((sum, child) => sum + processorMs(child), own);
-}
-
 /** One session. @returns for each mark its times in ms */
 async function session(subject) {
-  const base = temporaryDirectory();
+  const names = Array.from({ length: FILES }, (_, file) => [
+    `root/src/${file}.txt`,
+    `version 0\n${makeText(KB, file)}`,
+  ]);
+  const base = temporaryDirectory(Object.fromEntries(names));
   const root = join(base, "root");
-  mkdirSync(join(root, "src"), { recursive: true });
-  for (let file = 0; file < FILES; file++)
-    writeFileSync(join(root, "src", `${file}.txt`), `version 0\n${makeText(KB, file)}`);
   const started = performance.now();
   const env = { ...process.env, HOME: base, XDG_STATE_HOME: join(base, "state") };
   const server = await connectRaw(subject.args(root), { env });
@@ -93,34 +80,22 @@ async function call(server, { subject, root, versions, count }) {
   if (kind === "write") expectEqual(readFileSync(join(root, `out-${name}`), "utf8"), content, "The write");
 }
 
-async function measureSessions({ values, quick, report }) {
-  const subjects = {
-    "server-filesystem": theirs("theirs"),
-    floor: theirs("floor"),
-    ...(values.before && { before: ours(values.before) }),
-    "venue-files": ours(CLI),
+async function measureSessions({ quick, row }) {
+  const forms = {
+    theirs: () => session(theirs("theirs")),
+    floor: () => session(theirs("floor")),
+    ours: () => session(ours),
   };
-  const names = Object.keys(subjects);
-  const forms = names.map((name) => [name, () => session(subjects[name])]);
   // In the first round files come into the cache of the system.
-  await inTurns(1, Object.fromEntries(forms));
-  const found = await inTurns(quick ? 1 : 9, Object.fromEntries(forms));
-  const middle = (name, mark, key) => median(found[name].map((marks) => marks[mark][key]));
-  for (const key of ["processor", "wall"]) {
-    const lines = MARKS.map(({ name: until, most }, mark) => {
-      const reference = middle("server-filesystem", mark, key);
-      const ratios = names.slice(1).map((name) => (middle(name, mark, key) / reference).toFixed(2));
-      const bar = key === "processor" ? most : undefined;
-      const isMet = bar === undefined || Number(ratios.at(-1)) <= bar;
-      report.measured.push({ what: `${key} time until ${until}`, reference, ratios, isMet });
-      return [until, `${reference.toFixed(0)} ms`, ...ratios, bar ?? ""];
-    });
-    process.stdout.write(`${table([[`${key} time until`, ...names, "at most"], ...lines])}\n`);
+  await inTurns(1, forms);
+  const found = await inTurns(quick ? 1 : 9, forms);
+  for (const [mark, { name, most }] of MARKS.entries()) {
+    const middle = (form, key) => median(found[form].map((marks) => marks[mark][key]));
+    const ratio = (form, key) => middle(form, key) / middle("theirs", key);
+    const reference = `server-filesystem ${shown(middle("theirs", "processor"), "ms")}`;
+    const beside = `${reference}; the least in Node ${times(ratio("floor", "processor"))}; time until the answer ${times(ratio("ours", "wall"))}`;
+    row({ what: `processor time until ${name}`, value: ratio("ours", "processor"), unit: "x", beside, most });
   }
 }
 
-await runBench([{ name: "sessions", run: measureSessions }], {
-  own: {
-    before: { type: "string", help: "dist/cli.js of another build of ours, which takes part" },
-  },
-});
+await runBench([{ name: "sessions", run: measureSessions }]);

@@ -5,7 +5,6 @@ import { createHash, randomBytes } from "node:crypto";
 import { expectEqual } from "./expect.mjs";
 import { runBench, shown } from "./harness.mjs";
 import { JSON_TYPE, keepAlive, send } from "./http.mjs";
-import { temporaryDirectory } from "./lifetime.mjs";
 import { startVenue } from "./processes.mjs";
 import { median } from "./timing.mjs";
 
@@ -87,11 +86,9 @@ async function runClient(venue, name, run) {
 async function measureSoak({ values, quick, row }) {
   const minutes = Number(values.minutes ?? (quick ? 1 : 20));
   const clients = Number(values.clients);
-  const folder = temporaryDirectory();
   const venue = await startVenue(
-    folder,
     {
-      audit: { file: `${folder}/audit.jsonl` },
+      audit: { file: "audit.jsonl" },
       file: { roots: { tmp: { temp: true } } },
       // A shorter run keeps fewer jobs than the default, so that it is past its warm-up after a quarter too.
       jobs: { max: Math.min(10_000, Math.max(100, Math.round(500 * minutes))) },

@@ -1,21 +1,11 @@
 // Who takes part in `npm run bench`, and how each is called.
 import { writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { connectOfficial, connectRaw, SERVERS } from "./clients.mjs";
+import { temporaryDirectory } from "./lifetime.mjs";
 
 const CAPS = [{ with: "file://bench/", can: "crud" }];
 const READ_LIMIT_BYTES = 8 * 1024 * 1024;
-
-/** Command lines of MCP servers for files in other languages, where the environment has them, with `{root}` for the folder. */
-const COMMANDS = Object.fromEntries(
-  ["rust", "go"].flatMap((name) => {
-    const line = process.env[`VENUE_FILES_BENCH_${name.toUpperCase()}`];
-    return line === undefined ? [] : [[name, line.split(" ")]];
-  }),
-);
-
-/** The programs of other languages, without the folders where they lie. */
-export const nativeNames = () => Object.entries(COMMANDS).map(([name, [program]]) => `${name}: ${basename(program)}`);
 
 /** `port` says through what a row is called, `form` which of its forms. The order is that of the turns of a round. */
 export const SUBJECTS = {
@@ -25,13 +15,7 @@ export const SUBJECTS = {
   "fs-sync": { label: "node:fs, sync", form: "sync" },
   "fs-promises": { label: "node:fs, promises", form: "promises" },
   native: { label: "rg, du, cp", form: "native" },
-  "mcp-floor": { label: "the least in Node, MCP", form: "theirs", port: "floor", isForeign: true },
-  ...Object.fromEntries(
-    Object.keys(COMMANDS).map((name) => [
-      `mcp-${name}`,
-      { label: `${name}, MCP`, form: "theirs", port: name, isForeign: true },
-    ]),
-  ),
+  "mcp-floor": { label: "the least in Node, MCP", form: "theirs", port: "floor" },
   "raw-ours": { label: "venue-files, raw client", form: "ours", port: "ours", isRaw: true },
   "raw-theirs": { label: "server-filesystem, raw client", form: "theirs", port: "theirs", isRaw: true },
 };
@@ -44,7 +28,8 @@ const SETTINGS = {
 };
 
 /** Writes the configurations of our server. @returns the parts of a command line, by name of the setting */
-function configure(base, root) {
+function configure(root) {
+  const base = temporaryDirectory();
   const caps = join(base, "caps.json5");
   writeFileSync(caps, JSON.stringify(CAPS));
   const mcp = { defaultReadBytes: READ_LIMIT_BYTES, defaultReadLines: 1_000_000, maxReadBytes: READ_LIMIT_BYTES };
@@ -56,7 +41,7 @@ function configure(base, root) {
   return Object.fromEntries(Object.entries(SETTINGS).map(parts));
 }
 
-/** How a form calls its server: ours by operation and input, server-filesystem by tool and arguments. */
+/** How a form calls its server: ours by operation and input, others by tools of server-filesystem and their arguments. */
 export const callOf = (form, { tool }) =>
   form === "ours" ? (op, input) => tool(`file_${op}`, { root: "bench", ...input }) : tool;
 
@@ -65,9 +50,9 @@ export class Ports {
   #settings;
   #open = new Map();
 
-  constructor(base, root) {
+  constructor(root) {
     this.root = root;
-    this.#settings = configure(base, root);
+    this.#settings = configure(root);
   }
 
   get(name, { setting = "plain", isRaw = false } = {}) {
@@ -83,13 +68,9 @@ export class Ports {
 
   async #connect(name, setting, isRaw) {
     if (name === "library") return openLibrary(this.root, setting);
-    if (COMMANDS[name] !== undefined) {
-      const [command, ...args] = COMMANDS[name].map((word) => word.replace("{root}", this.root));
-      return foreignTools(await connectOfficial(args, { command }));
-    }
     const args = SERVERS[name](this.#settings[setting]);
     const server = await (isRaw ? connectRaw(args) : connectOfficial(args));
-    return name === "floor" ? foreignTools(server) : { ...server, call: callOf(name, server) };
+    return { ...server, call: callOf(name, server) };
   }
 
   async close() {
@@ -108,30 +89,3 @@ async function openLibrary(root, setting) {
     close: () => adapter.close(),
   };
 }
-
-/** Tools of server-filesystem under other names that servers give them, with their arguments. */
-const OTHER_NAMES = {
-  read_text_file: ["read_file"],
-  list_directory_with_sizes: ["list_directory"],
-  directory_tree: ["tree"],
-  edit_file: ["modify_file", ({ path, edits: [edit] }) => ({ path, find: edit.oldText, replace: edit.newText })],
-};
-
-/** A server that is neither ours nor server-filesystem. Its answers have forms of their own: of each it is only known whether it is a failure. */
-function foreignTools(server) {
-  const known = new Set(server.tools.map(({ name }) => name));
-  return {
-    ...server,
-    async call(name, args) {
-      const [other, translate = (same) => same] = OTHER_NAMES[name] ?? [];
-      const own = known.has(name) ? name : other;
-      if (!known.has(own)) throw new NoSuchTool();
-      const result = await server.tool(own, own === name ? args : translate(args));
-      if (result.isError === true) throw new Error(`${own}: ${JSON.stringify(result.content).slice(0, 300)}`);
-      return result;
-    },
-  };
-}
-
-/** A row that a server has no tool for. */
-export class NoSuchTool extends Error {}

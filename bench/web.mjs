@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { chromium } from "playwright-core";
 import { createVenue } from "venue-files";
 import { runBench } from "./harness.mjs";
+import { JSON_TYPE, sendJson } from "./http.mjs";
 import { temporaryDirectory } from "./lifetime.mjs";
 import { inTurns, median, percentile, ratios, timed } from "./timing.mjs";
 import { diff, events } from "./web/changes.mjs";
@@ -56,14 +57,9 @@ const venue = await createVenue(
   { baseDir: folder, env: { TOKEN } },
 );
 await venue.listen();
-const headers = { "content-type": "application/json", authorization: `Bearer ${TOKEN}` };
-
-/** Calls an operation, as a program would. */
-async function call(operation, input) {
-  const body = JSON.stringify({ operation, input });
-  const response = await fetch(`${venue.url}/api/v1/run`, { method: "POST", headers, body });
-  if (!response.ok) throw new Error(await response.text());
-}
+const headers = { ...JSON_TYPE, authorization: `Bearer ${TOKEN}` };
+const call = (operation, input) =>
+  sendJson({ url: venue.url, token: TOKEN }, "POST", "/api/v1/run", { operation, input });
 
 /** Milliseconds that calls take one after the other in the same browser, without the page: as noisy as what is beside them. */
 const timeCalls = (page, inputs) =>
@@ -96,32 +92,31 @@ const whenShown = (page, condition) =>
   page.evaluate(
     `new Promise((resolve) => { const look = () => (${condition}) ? resolve(performance.now()) : requestAnimationFrame(look); look(); })`,
   );
-const repeat = async (measure) => {
-  const found = await inTurns(ROUNDS, {
-    async page() {
-      const page = await open();
-      const value = await measure(page);
-      await page.context().close();
-      return value;
-    },
-  });
-  return median(found.page);
-};
+/** A measurement in a fresh page, once it shows what a path has: `(page, ms)`, in the milliseconds that took. */
+async function once(path, condition, measure) {
+  const page = await open();
+  await visit(page, path);
+  const value = await measure(page, await whenShown(page, condition));
+  await page.context().close();
+  return value;
+}
+/** Median of as many as there are rounds. */
+async function repeat(path, condition, measure) {
+  const values = [];
+  for (let round = 0; round < ROUNDS; round++) values.push(await once(path, condition, measure));
+  return median(values);
+}
+const CARD = "document.querySelector('.card')";
+const footerIs = (text) => `document.querySelector('.list-footer')?.textContent === '${text}'`;
 const heapMb = async (page) => {
   await page.evaluate("gc()");
   return (await page.evaluate("performance.memory.usedJSHeapSize")) / 1e6;
 };
 
 async function paint({ report }) {
-  const shown = await repeat(async (page) => {
-    await visit(page, "files");
-    return whenShown(page, "document.querySelector('.card')");
-  });
-  const first = await repeat(async (page) => {
-    await visit(page, "files");
-    await whenShown(page, "performance.getEntriesByName('first-contentful-paint').length > 0");
-    return page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime");
-  });
+  const shown = await repeat("files", CARD, (_, ms) => ms);
+  const paints = "performance.getEntriesByName('first-contentful-paint')";
+  const first = await repeat("files", `${paints}.length > 0`, (page) => page.evaluate(`${paints}[0].startTime`));
   report("first contentful paint, cold cache", first, 300);
   report("signed in, roots shown", shown, 600);
 }
@@ -140,85 +135,64 @@ async function folders({ report }) {
   fill("hundred");
   /** What a folder takes in the page, and its calls alone, in turns. */
   const beside = (name, condition, inputs, compare) =>
-    repeat(async (page) => {
-      await visit(page, "files");
-      await whenShown(page, "document.querySelector('.card')");
+    repeat("files", CARD, async (page) => {
       const before = await timeCalls(page, inputs);
       const shown = await goTo(page, `files/files/${name}/`, condition);
       return compare(shown, (before + (await timeCalls(page, inputs))) / 2);
     });
-  report(
-    "folder of 10,000: rows, beyond the time of the calls",
-    await beside(
-      "ten",
-      "document.querySelector('.list-footer')?.textContent === '10,000 entries'",
-      [
-        { path: "ten", limit: 1000 },
-        { path: "ten", offset: 1000, limit: 10_000 },
-      ],
-      (shown, calls) => shown - calls,
-    ),
-    150,
-  );
-  report(
-    "folder of 100,000: first rows, beside file:list of 1,000",
-    await beside(
-      "hundred",
-      "document.querySelector('.entry:not(.header)')",
-      [{ path: "hundred", limit: 1000 }],
-      (shown, calls) => shown / calls,
-    ),
-    1.2,
-    "x",
-  );
+  const all = [
+    { path: "ten", limit: 1000 },
+    { path: "ten", offset: 1000, limit: 10_000 },
+  ];
+  const beyond = await beside("ten", footerIs("10,000 entries"), all, (shown, calls) => shown - calls);
+  report("folder of 10,000: rows, beyond the time of the calls", beyond, 150);
+  const entry = "document.querySelector('.entry:not(.header)')";
+  const page = [{ path: "hundred", limit: 1000 }];
+  const ratio = await beside("hundred", entry, page, (shown, calls) => shown / calls);
+  report("folder of 100,000: first rows, beside file:list of 1,000", ratio, 1.2, "x");
 }
 
 async function scroll({ report }) {
   fill("hundred");
-  const page = await open();
-  await visit(page, "files/files/hundred/");
-  await whenShown(page, "document.querySelector('.list-footer')?.textContent === '100,000 entries'");
-  const { frames, blank, most } = await page.evaluate(`new Promise((resolve) => {
-    const list = document.querySelector(".entries");
-    const frames = []; let blank = 0, most = 0, last = performance.now(); const end = last + ${SCROLL_MS};
-    const step = (now) => {
-      frames.push(now - last); last = now;
-      list.scrollTop += 700;
-      const rows = list.querySelectorAll(".entry:not(.header)");
-      most = Math.max(most, rows.length);
-      const box = list.getBoundingClientRect();
-      if (document.elementFromPoint(box.left + 60, box.top + box.height / 2)?.closest(".entry") === null) blank += 1;
-      if (now < end) requestAnimationFrame(step); else resolve({ frames: frames.slice(1), blank, most });
-    };
-    requestAnimationFrame(step);
-  })`);
-  report("100,000 rows, 5 s of scrolling: p95 frame", percentile(frames, 95), 20);
-  report("the same: frames with a blank row", blank, 0, "frames");
-  report("the same: row nodes", most, 100, "nodes");
-  report("heap with 100,000 rows", await heapMb(page), 40, "MB");
-  await page.context().close();
+  await once("files/files/hundred/", footerIs("100,000 entries"), async (page) => {
+    const { frames, blank, most } = await page.evaluate(`new Promise((resolve) => {
+      const list = document.querySelector(".entries");
+      const frames = []; let blank = 0, most = 0, last = performance.now(); const end = last + ${SCROLL_MS};
+      const step = (now) => {
+        frames.push(now - last); last = now;
+        list.scrollTop += 700;
+        const rows = list.querySelectorAll(".entry:not(.header)");
+        most = Math.max(most, rows.length);
+        const box = list.getBoundingClientRect();
+        if (document.elementFromPoint(box.left + 60, box.top + box.height / 2)?.closest(".entry") === null) blank += 1;
+        if (now < end) requestAnimationFrame(step); else resolve({ frames: frames.slice(1), blank, most });
+      };
+      requestAnimationFrame(step);
+    })`);
+    report("100,000 rows, 5 s of scrolling: p95 frame", percentile(frames, 95), 20);
+    report("the same: frames with a blank row", blank, 0, "frames");
+    report("the same: row nodes", most, 100, "nodes");
+    report("heap with 100,000 rows", await heapMb(page), 40, "MB");
+  });
 }
 
 async function text({ report }) {
-  const first = await repeat(async (page) => {
-    await visit(page, "files/files/large.txt");
-    return whenShown(page, "document.querySelector('.cm-line')");
-  });
+  const first = await repeat("files/files/large.txt", "document.querySelector('.cm-line')", (_, ms) => ms);
   report("text of 5 MB: first line", first, 1000);
-  const page = await open();
-  await visit(page, "files/files/large.txt?line=50000");
-  await whenShown(page, "document.querySelector('.cm-activeLine')?.textContent.startsWith('00049999')");
-  await page.locator(".cm-content").focus();
-  const keys = [];
-  for (let index = 0; index < 40; index += 1) {
-    await page.evaluate(
-      `(() => { self.done = new Promise((resolve) => addEventListener("keydown", () => { const began = performance.now(); requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began))); }, { once: true, capture: true })); })()`,
-    );
-    await page.keyboard.press("k");
-    keys.push(await page.evaluate("self.done"));
-  }
+  const isThere = "document.querySelector('.cm-activeLine')?.textContent.startsWith('00049999')";
+  const keys = await once("files/files/large.txt?line=50000", isThere, async (page) => {
+    await page.locator(".cm-content").focus();
+    const found = [];
+    for (let index = 0; index < 40; index += 1) {
+      await page.evaluate(
+        `(() => { self.done = new Promise((resolve) => addEventListener("keydown", () => { const began = performance.now(); requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began))); }, { once: true, capture: true })); })()`,
+      );
+      await page.keyboard.press("k");
+      found.push(await page.evaluate("self.done"));
+    }
+    return found;
+  });
   report("the same: a key in its middle, p95", percentile(keys, 95), 50);
-  await page.context().close();
 }
 
 /** One after the other in each round, and nothing of one is left when the other begins: both find the disk and the memory alike. */
@@ -251,18 +225,15 @@ async function upload({ report }) {
   await page.context().close();
 }
 
-async function heap({ report }) {
-  const page = await open();
-  await visit(page, "files");
-  await whenShown(page, "document.querySelector('.card')");
-  report("heap: roots", await heapMb(page), 15, "MB");
-  for (let index = 0; index < 50; index += 1) {
-    const path = `files/files/few/file-${String(index).padStart(6, "0")}.txt`;
-    await goTo(page, path, `document.querySelector('.cm-line')?.textContent === '${index}'`);
-  }
-  report("heap: after 50 files", await heapMb(page), 30, "MB");
-  await page.context().close();
-}
+const heap = ({ report }) =>
+  once("files", CARD, async (page) => {
+    report("heap: roots", await heapMb(page), 15, "MB");
+    for (let index = 0; index < 50; index += 1) {
+      const path = `files/files/few/file-${String(index).padStart(6, "0")}.txt`;
+      await goTo(page, path, `document.querySelector('.cm-line')?.textContent === '${index}'`);
+    }
+    report("heap: after 50 files", await heapMb(page), 30, "MB");
+  });
 
 const parts = { paint, folders, scroll, text, diff, events, upload, heap };
 await runBench(

@@ -1,7 +1,8 @@
 // One change of one file, with the journal and without; undo, patches and trees, beside what they take back or stand for.
 import { mkdirSync, writeFileSync } from "node:fs";
+import { compare } from "../compare.mjs";
 import { KB, makeText } from "../fixture.mjs";
-import { compare, DURABILITIES } from "./home.mjs";
+import { DURABILITIES } from "./home.mjs";
 
 const FILES = 16;
 const PATCHED = 20;

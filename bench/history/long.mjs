@@ -2,11 +2,11 @@
 // drive costs a change.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
+import { compare } from "../compare.mjs";
 import { openAdapter, openEmbedded } from "../drive-stores.mjs";
 import { KB, makeText } from "../fixture.mjs";
 import { inTurns, median, timings } from "../timing.mjs";
 import { patching } from "./changes.mjs";
-import { compare } from "./home.mjs";
 
 const AT_ONCE = 32;
 const TEXT = makeText(KB, 1);

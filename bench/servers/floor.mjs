@@ -1,6 +1,7 @@
 // The least an MCP server for files in Node can do: JSON lines in and out, node:fs at once, no jail, no rights, no checks, no history.
 // It has the tools of server-filesystem that the bench calls; files are replaced by a rename, as there.
-import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readLines } from "../lines.mjs";
 
 let made = 0;
 
@@ -22,39 +23,32 @@ function edit(path, edits) {
   return diff;
 }
 
-function tree(path, indent) {
-  let lines = "";
-  for (const entry of readdirSync(path, { withFileTypes: true })) {
-    lines += entry.isDirectory()
-      ? `${indent}${entry.name}/\n${tree(`${path}/${entry.name}`, `${indent}\t`)}`
-      : `${indent}${entry.name}\n`;
-  }
-  return lines;
-}
+const tree = (path) =>
+  readdirSync(path, { withFileTypes: true }).map((entry) =>
+    entry.isDirectory() ? { name: entry.name, children: tree(`${path}/${entry.name}`) } : { name: entry.name },
+  );
 
-const sizes = (path) =>
-  readdirSync(path)
-    .map((name) => `${name} ${lstatSync(`${path}/${name}`).size}\n`)
+const kind = (entry) => (entry.isDirectory() ? "[DIR]" : "[FILE]");
+const lines = (path, more) =>
+  readdirSync(path, { withFileTypes: true })
+    .map((entry) => `${kind(entry)} ${entry.name}${more(entry)}\n`)
     .join("");
 
 const TOOLS = {
   read_text_file: ({ path }) => readFileSync(path, "utf8"),
+  read_media_file: ({ path }) => ({ uri: `file://${path}`, blob: readFileSync(path, "base64") }),
   get_file_info({ path }) {
     const { size, mtimeMs, mode } = statSync(path);
-    return JSON.stringify({ size, mtimeMs, mode });
+    return `size: ${size}\nmodified: ${mtimeMs}\nmode: ${mode}\n`;
   },
-  list_directory: ({ path }) => readdirSync(path).join("\n"),
-  list_directory_with_sizes: ({ path }) => sizes(path),
-  directory_tree: ({ path }) => tree(path, ""),
+  list_directory: ({ path }) => lines(path, () => ""),
+  list_directory_with_sizes: ({ path }) => lines(path, ({ name }) => ` ${lstatSync(`${path}/${name}`).size}`),
+  directory_tree: ({ path }) => JSON.stringify(tree(path)),
   write_file({ path, content }) {
     replace(path, content);
     return "written";
   },
   edit_file: ({ path, edits }) => edit(path, edits),
-  create_directory({ path }) {
-    mkdirSync(path, { recursive: true });
-    return "made";
-  },
 };
 
 function resultOf(method, params) {
@@ -65,23 +59,17 @@ function resultOf(method, params) {
     }
     case "tools/list":
       return { tools: Object.keys(TOOLS).map((name) => ({ name, inputSchema: { type: "object" } })) };
-    default:
-      return { content: [{ type: "text", text: TOOLS[params.name](params.arguments) }] };
+    default: {
+      const answer = TOOLS[params.name](params.arguments);
+      const block =
+        typeof answer === "string" ? { type: "text", text: answer } : { type: "resource", resource: answer };
+      return { content: [block] };
+    }
   }
 }
 
-/** Pieces of the incomplete line. */
-let pieces = [];
-process.stdin.on("data", (chunk) => {
-  let start = 0;
-  for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-    pieces.push(chunk.subarray(start, end));
-    const line = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
-    pieces = [];
-    start = end + 1;
-    const { id, method, params } = JSON.parse(line.toString());
-    if (id === undefined) continue;
-    process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result: resultOf(method, params) })}\n`);
-  }
-  if (start < chunk.length) pieces.push(chunk.subarray(start));
+readLines(process.stdin, (line) => {
+  const { id, method, params } = JSON.parse(line.toString());
+  if (id === undefined) return;
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result: resultOf(method, params) })}\n`);
 });

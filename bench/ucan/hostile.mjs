@@ -1,5 +1,5 @@
 import { tokenCid } from "../../dist/ucan/token/id.js";
-import { badlySigned, caller, DOCS, NOW, owner, signed, signer, token } from "./tokens.mjs";
+import { badlySigned, caller, owner, signer, token } from "./tokens.mjs";
 
 const numbers = (count) => Array.from({ length: count }, (_, index) => index);
 const people = numbers(64).map((number) => signer(100 + number));
@@ -53,21 +53,6 @@ function lattice() {
 const paths = (last) => numbers(32).map((n) => `file://docs/${"ab/".repeat(12)}${last}${n.toString(36)}`);
 const fullList = (last) => ({ att: paths(last).map((path) => ({ with: path, can: "*" })) });
 
-/** Four tokens whose payload has `filling` in it. */
-const fourOf = (filling, end = "") =>
-  numbers(4).map((n) => {
-    const claims = { iss: people[n].did, aud: caller.did, ucv: "0.10.0", att: [DOCS], exp: NOW + 3600, nnc: n };
-    return signed(people[n], `${JSON.stringify(claims).slice(0, -1)},"x":${filling}${end}}`);
-  });
-
-const objects = () => fourOf(`[${'{"a":{}},'.repeat(610)}0]`, ',"x":0');
-const lists = () => fourOf(`[${`${"[".repeat(29)}${"]".repeat(29)},`.repeat(92)}0]`);
-
-function facts() {
-  const via = numbers(340).map((n) => `did:x:${n}`);
-  return numbers(4).map((n) => token(people[n], caller, { fct: [{ "venue-files": { via } }], nnc: n }));
-}
-
 /** Requests that stay within every limit and are as expensive as we could make them, by what they do. None gives anything. */
 export const HOSTILE = {
   "8 tokens with 3 proofs each, by 32 keys": () => eightOfFour(),
@@ -75,7 +60,4 @@ export const HOSTILE = {
   "2 tokens with 16 each, by CID": twoOfSixteen,
   "6 tokens of depth 5, 2 more": deep,
   "8 tokens of 32 entries, 4 proofs, depth 5": lattice,
-  "32 KiB of small objects, a name twice at the end": objects,
-  "32 KiB of nested lists": lists,
-  "32 KiB of names to look up": facts,
 };

@@ -24,14 +24,9 @@ export const caller = signer(2);
 
 /** A token in which `by` gives to `to` what `list` says, which is `{ att }` or `{ cap }`. @param more other claims */
 export function token(by, to, { list = { att: [DOCS] }, prf = [], ...more } = {}) {
-  const claims = { iss: by.did, aud: to.did, ucv: "0.10.0", ...list, prf, exp: NOW + 3600, ...more };
-  return signed(by, JSON.stringify(claims));
-}
-
-/** @param payload JSON, as it is to be signed */
-export function signed(by, payload) {
   const header = { alg: "EdDSA", typ: "JWT", kid: by.did.slice("did:key:".length) };
-  const text = `${encode(JSON.stringify(header))}.${encode(payload)}`;
+  const claims = { iss: by.did, aud: to.did, ucv: "0.10.0", ...list, prf, exp: NOW + 3600, ...more };
+  const text = `${encode(header)}.${encode(claims)}`;
   return `${text}.${sign(null, Buffer.from(text), by.privateKey).toString("base64url")}`;
 }
 
@@ -39,4 +34,4 @@ export function signed(by, payload) {
 export const badlySigned = (text) =>
   `${text.slice(0, text.lastIndexOf("."))}.${Buffer.alloc(64, 1).toString("base64url")}`;
 
-const encode = (text) => Buffer.from(text).toString("base64url");
+const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");

@@ -1,7 +1,5 @@
 // Small calls and the start.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expectThat } from "../expect.mjs";
 import { shown } from "../harness.mjs";
 import { CONNECTIONS, fire, invocation, JSON_TYPE } from "../http.mjs";
@@ -51,10 +49,7 @@ function toolCall(revision) {
 /** `file:stat` by invoke, beside the bare framework that answers the same bytes, and as a tool. */
 async function measureCalls({ quick, row }) {
   const [rounds, duration, warmUp] = quick ? [1, 2, 3] : [15, 2, 15];
-  const folder = temporaryDirectory();
-  mkdirSync(join(folder, "docs"));
-  writeFileSync(join(folder, "docs/a.txt"), "alpha");
-  const venue = await startVenue(folder, { file: { roots: { docs: join(folder, "docs") } } });
+  const venue = await startVenue({ file: { roots: { docs: temporaryDirectory({ "a.txt": "alpha" }) } } });
   const ask = async ({ path, headers, body }) => {
     const answer = await fetch(`${venue.url}${path}`, { method: "POST", headers, body });
     const text = await answer.text();
@@ -62,7 +57,7 @@ async function measureCalls({ quick, row }) {
     return { text, headers: Object.fromEntries(KEPT_HEADERS.map((name) => [name, answer.headers.get(name)])) };
   };
   const { text: body, headers } = await ask(INVOKE);
-  const bare = await startBare(folder, { headers, body });
+  const bare = await startBare({ headers, body });
   const load = ({ path, ...request }, url = venue.url) => fire(`${url}${path}`, { ...request, duration });
   const tools = Object.fromEntries(Object.keys(REVISIONS).map((revision) => [revision, toolCall(revision)]));
   for (const call of Object.values(tools)) await ask(call);
@@ -104,7 +99,7 @@ async function measureStart({ quick, row }) {
   const found = await inTurns(quick ? 1 : 5, {
     idle: () => timed(() => spawnSync(process.execPath, ["-e", "0"])),
     async venue() {
-      const venue = await startVenue(temporaryDirectory(), {});
+      const venue = await startVenue({});
       await (await fetch(`${venue.url}/api/v1/status`)).json();
       const status = performance.now() - venue.startedMs;
       const body = '{"operation":"file:roots"}';

@@ -1,10 +1,10 @@
 // Many callers of large answers at once, and the memory after them.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { shown, times } from "../harness.mjs";
 import { CONNECTIONS, fire, invocation, JSON_TYPE } from "../http.mjs";
-import { temporaryDirectory } from "../lifetime.mjs";
+import { filesOf, temporaryDirectory } from "../lifetime.mjs";
 import { startBareFiles, startOther, startVenue } from "../processes.mjs";
 import { growthWhile, inTurns, median, ratios } from "../timing.mjs";
 
@@ -25,17 +25,14 @@ const CALLS = {
 export const crowdPart = { name: "crowd", run: measureCrowd };
 
 /** A directory of 1,000 files, and a tree of 5,000 entries. */
-function fill(docs) {
-  const put = (folder, count) => {
-    mkdirSync(join(docs, folder), { recursive: true });
-    for (let index = 0; index < count; index++) writeFileSync(join(docs, folder, `file-${index}.txt`), "x");
-  };
-  put("list", 1000);
-  for (let folder = 0; folder < 50; folder++) put(`tree/folder-${folder}`, 99);
-}
+const FILES = {
+  ...filesOf(1000, (index) => `list/file-${index}.txt`, "x"),
+  ...filesOf(50 * 99, (index) => `tree/folder-${index % 50}/file-${index}.txt`, "x"),
+};
 
 /** Starts a venue that reads a file of `{ venues: [{ port, file: { roots } }] }`, as the reference does. */
-function startReference(folder, docs) {
+function startReference(docs) {
+  const folder = temporaryDirectory();
   const config = join(folder, "other.json");
   const commandOf = (port) => {
     const venue = { name: "other", hostname: "localhost", port, store: "memory", file: { roots: { docs } } };
@@ -52,12 +49,10 @@ function startReference(folder, docs) {
 async function measureCrowd({ quick, row }) {
   const calls = quick ? 400 : 10_000;
   const amount = Math.max(CONNECTIONS, Math.round(calls / 2 / ROUNDS));
-  const folder = temporaryDirectory();
-  const docs = join(folder, "docs");
-  fill(docs);
-  const venue = await startVenue(folder, { file: { roots: { docs } } }, { probe: true });
+  const docs = temporaryDirectory(FILES);
+  const venue = await startVenue({ file: { roots: { docs } } }, { probe: true });
   const servers = { venue, bare: await startBareFiles(docs) };
-  if (REFERENCE !== undefined) servers.reference = await startReference(folder, docs);
+  if (REFERENCE !== undefined) servers.reference = await startReference(docs);
   const { peak } = await growthWhile(
     venue.rssBytes,
     async () => {

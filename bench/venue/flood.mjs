@@ -1,14 +1,12 @@
 // What one caller waits for while others ask for much, or announce it and never send it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { shown } from "../harness.mjs";
 import { invocation, JSON_TYPE, keepAlive, send } from "../http.mjs";
-import { adopt, temporaryDirectory } from "../lifetime.mjs";
+import { adopt, filesOf, temporaryDirectory } from "../lifetime.mjs";
 import { startVenue, stopped } from "../processes.mjs";
 import { inTurns, median, percentile, ratios, steadily, timed } from "../timing.mjs";
 
@@ -35,15 +33,9 @@ export const floodParts = [
 
 /** How long an anonymous caller waits for a read of 1 KB, one after the other, while the operator keeps many slow calls in flight, in a process of its own. */
 async function measureFlood({ quick, row }, what, body) {
-  const folder = temporaryDirectory();
-  const docs = join(folder, "docs");
-  for (let branch = 0; branch < 50; branch++) {
-    mkdirSync(join(docs, `tree/${branch}`), { recursive: true });
-    for (let file = 0; file < 99; file++)
-      writeFileSync(join(docs, `tree/${branch}/${file}.txt`), "some text here\n".repeat(200));
-  }
-  writeFileSync(join(docs, "small.txt"), "y".repeat(1000));
-  const venue = await startVenue(folder, { file: { roots: { docs: { path: docs, durability: "flush" } } } });
+  const tree = filesOf(50 * 99, (index) => `tree/${index % 50}/${index}.txt`, "some text here\n".repeat(200));
+  const docs = temporaryDirectory({ ...tree, "small.txt": "y".repeat(1000) });
+  const venue = await startVenue({ file: { roots: { docs: { path: docs, durability: "flush" } } } });
   const url = `${venue.url}/api/v1/invoke?wait=true`;
   const alone = await readInTurn(url, quick ? 3 : 10);
   const headers = ["content-type=application/json", `authorization=Bearer ${venue.token}`];
@@ -84,11 +76,7 @@ const ANNOUNCED = 16_777_216;
 /** Latency of ordinary calls at a steady rate, alone and beside connections that announce large bodies and send nothing. */
 async function measureIdleBodies({ quick, row }) {
   const [rounds, seconds] = quick ? [1, 3] : [9, 6];
-  const folder = temporaryDirectory();
-  const docs = join(folder, "docs");
-  mkdirSync(docs);
-  writeFileSync(join(docs, "small.txt"), "alpha");
-  const venue = await startVenue(folder, { file: { roots: { docs } } });
+  const venue = await startVenue({ file: { roots: { docs: temporaryDirectory({ "small.txt": "alpha" }) } } });
   const port = new URL(venue.url).port;
   let refused = 0;
   const p99 = async (duration) => {

@@ -1,6 +1,6 @@
 // Memory that large answers and streams take.
 import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectRaw } from "../clients.mjs";
@@ -40,7 +40,7 @@ const invoke = (venue, operation, input) =>
 async function measureStreaming({ quick, row }) {
   const chunks = quick ? 128 : 1024;
   const bytes = chunks * CHUNK.length;
-  const venue = await startVenue(temporaryDirectory(), {
+  const venue = await startVenue({
     maxContentSize: bytes,
     assets: { maxTotalBytes: bytes + CHUNK.length },
     storage: { content: "file", path: join(temporaryDirectory(), "assets") },
@@ -87,9 +87,8 @@ function uploadTo({ url, token }, path, chunks) {
 }
 
 /** Large files to be read, each of its own text. */
-function makeFiles(folder, { files, bytes }) {
-  const docs = join(folder, "docs");
-  mkdirSync(docs);
+function makeFiles({ files, bytes }) {
+  const docs = temporaryDirectory();
   for (let index = 0; index < files; index++) {
     const line = `${index} line of text\n`;
     writeFileSync(join(docs, `${index}.txt`), line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes));
@@ -99,10 +98,9 @@ function makeFiles(folder, { files, bytes }) {
 
 /** Many reads at once over HTTP; `senders` of them have an address of their own. */
 async function measureReads({ row }, { reads, bytes, senders, most }) {
-  const folder = temporaryDirectory();
-  const docs = makeFiles(folder, { files: reads, bytes });
+  const docs = makeFiles({ files: reads, bytes });
   const limits = { maxReadBytes: Math.max(bytes, READ_BYTES), timeoutMs: 300_000 };
-  const venue = await startVenue(folder, { file: { roots: { docs }, limits }, jobs: { inlineWaitMs: 4000 } });
+  const venue = await startVenue({ file: { roots: { docs }, limits }, jobs: { inlineWaitMs: 4000 } });
   const url = `http://127.0.0.1:${new URL(venue.url).port}/api/v1/invoke`;
   const read = async (index, fields) => {
     const input = { root: "docs", path: `${index}.txt`, mode: "text", ...fields };
@@ -124,7 +122,7 @@ async function measureReads({ row }, { reads, bytes, senders, most }) {
 /** `venue-files mcp` while a client asks for much and reads nothing, and then all of it. */
 async function measureStdioReads({ row }) {
   const folder = temporaryDirectory();
-  const docs = makeFiles(folder, { files: 8, bytes: READ_BYTES });
+  const docs = makeFiles({ files: 8, bytes: READ_BYTES });
   const config = join(folder, "venue.json5");
   const limits = { maxReadBytes: READ_BYTES };
   const file = { roots: { docs }, limits };

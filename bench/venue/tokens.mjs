@@ -1,8 +1,5 @@
 // A call with the token of an outside issuer that the venue has verified before, beside the same call with a static token.
-import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { expectThat } from "../expect.mjs";
 import { shown } from "../harness.mjs";
@@ -11,7 +8,6 @@ import { temporaryDirectory } from "../lifetime.mjs";
 import { startVenue } from "../processes.mjs";
 import { inTurns, median, ratios } from "../timing.mjs";
 
-const STATIC = "static-token-of-the-bench-static-token";
 const CAPS = [{ with: "file://docs/", can: "crud/read" }];
 
 export const tokensPart = { name: "tokens", run: measureTokens };
@@ -23,17 +19,12 @@ async function measureTokens({ quick, row }) {
   const server = createServer((_request, response) => response.end(jwks));
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const issuer = `http://127.0.0.1:${server.address().port}`;
-  const folder = temporaryDirectory();
-  mkdirSync(join(folder, "docs"));
-  writeFileSync(join(folder, "docs/a.txt"), "alpha");
-  const sha256 = createHash("sha256").update(STATIC).digest("hex");
-  const venue = await startVenue(folder, {
+  const venue = await startVenue({
     auth: {
       public: { enabled: false },
-      tokens: [{ name: "bench", token: { sha256 }, caps: CAPS }],
       issuers: [{ issuer, jwks: `${issuer}/jwks`, audience: ["bench"], map: [{ when: {}, caps: CAPS }] }],
     },
-    file: { roots: { docs: join(folder, "docs") } },
+    file: { roots: { docs: temporaryDirectory({ "a.txt": "alpha" }) } },
   });
   const claims = { sub: "ann", scope: "files:read", jti: "1", client_id: "bench", email: "ann@bench.example" };
   const token = await new SignJWT({ ...claims, iss: issuer, aud: "bench" })
@@ -44,14 +35,14 @@ async function measureTokens({ quick, row }) {
   const url = `${venue.url}/api/v1/invoke`;
   const body = invocation("stat", { root: "docs", path: "a.txt" });
   const callBy = (bearer) => ({ headers: { ...JSON_TYPE, authorization: `Bearer ${bearer}` }, body });
-  for (const bearer of [STATIC, token]) {
+  for (const bearer of [venue.token, token]) {
     const answer = await fetch(url, { method: "POST", ...callBy(bearer) });
     expectThat(/"size":\s*5/.test(await answer.text()), "Wrong answer");
     await fire(url, { ...callBy(bearer), duration: warmUp });
   }
   const { byIssuer, byStatic } = await inTurns(rounds, {
     byIssuer: () => fire(url, { ...callBy(token), duration }),
-    byStatic: () => fire(url, { ...callBy(STATIC), duration }),
+    byStatic: () => fire(url, { ...callBy(venue.token), duration }),
   });
   await venue.stop();
   server.close();

@@ -7,15 +7,13 @@ const linesOf = (kind, each) =>
     (_, index) => `${String(index).padStart(8, "0")} ${(index % each === 0 ? kind : "x").repeat(40)}\n`,
   ).join("");
 
-export async function diff({ call, repeat, visit, whenShown, goTo, report, headers }) {
+export async function diff({ call, repeat, goTo, report, headers }) {
   for (const [name, each, what, bar] of [
     ["some.txt", 100, "diff of 2 × 1 MB, 1 % of the lines changed", 1000],
     ["all.txt", 1, "the same, nothing alike", 1500],
   ]) {
     for (const kind of ["a", "b"]) await call("file:write", { root: "kept", path: name, content: linesOf(kind, each) });
-    const shown = await repeat(async (page) => {
-      await visit(page, "changes/kept/none.txt");
-      await whenShown(page, "document.querySelector('.empty')");
+    const shown = await repeat("changes/kept/none.txt", "document.querySelector('.empty')", async (page) => {
       const [change] = await page.evaluate(`fetch("/api/v1/run", { method: "POST", headers: ${JSON.stringify(headers)},
         body: JSON.stringify({ operation: "file:history", input: { root: "kept", path: "${name}", limit: 1 } }),
       }).then((response) => response.json()).then(({ entries }) => entries.map(({ id }) => id))`);
