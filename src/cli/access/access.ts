@@ -8,7 +8,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import type { EffectState } from "../../core/ports/effect.js";
 import type { HolderEntry } from "../../venue/operations/auth/list.js";
 import { printDuration, printTime } from "../arguments/duration.js";
-import { Callers, tokensThere } from "../calls/callers.js";
+import { Callers, holders, tokensThere } from "../calls/callers.js";
 import { type CommandContext, EXIT, print } from "../context.js";
 import { loadCaps } from "../load-config.js";
 import type { NameOf } from "../output/history-lines.js";
@@ -75,24 +75,13 @@ export async function issue(kind: "link" | "token", wanted: WantedAccess, { call
   return EXIT.ok;
 }
 
-interface Page {
-  readonly entries: readonly HolderEntry[];
-  readonly nextCursor?: string;
-}
-
 /** `venue-files token ls` */
 export async function listTokens(json: boolean, { calls, context }: Desk): Promise<number> {
-  let cursor: string | undefined;
   const rows: (readonly string[])[] = [];
-  do {
-    const input = { limit: 1000, ...(cursor === undefined ? {} : { cursor }) };
-    const page = (await calls.run("auth:list", input)) as Page;
-    for (const entry of page.entries) {
-      if (json) await print(context, `${jsonText(entry)}\n`);
-      else rows.push(rowOf(entry));
-    }
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+  for await (const entry of holders(calls)) {
+    if (json) await print(context, `${jsonText(entry)}\n`);
+    else rows.push(rowOf(entry));
+  }
   if (!json) await print(context, `${table(rows)}\n`);
   return EXIT.ok;
 }

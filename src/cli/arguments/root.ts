@@ -119,8 +119,6 @@ function invalidArgument(text: string, reason: string): ConfigError {
   return new ConfigError([`Cannot read --root '${escapeText(text)}': ${reason}`], 78);
 }
 
-// The options `--deny`, `--protect` and `--read-only`.
-
 /** `--deny`, `--protect` and `--read-only`: restrictions of every root of the command, those of the configuration too. */
 export interface RootGuards {
   readonly deny: readonly string[];

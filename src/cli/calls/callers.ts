@@ -4,6 +4,7 @@ import type { VenueConfig } from "../../config/types.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { Log } from "../../core/ports/log.js";
+import type { HolderEntry } from "../../venue/operations/auth/list.js";
 import { UsageError } from "../arguments/options.js";
 import { shortDid } from "../output/did.js";
 import type { VenueCalls } from "./venue-calls.js";
@@ -55,25 +56,31 @@ export async function tokensHere(config: VenueConfig, env: Environment, log: Log
 /** Tokens that a venue elsewhere shows to the caller; none where it does not. */
 export async function tokensThere(calls: Pick<VenueCalls, "run">): Promise<readonly LabelledToken[]> {
   const found: LabelledToken[] = [];
-  let cursor: string | undefined;
   try {
-    do {
-      const input = { limit: 1000, ...(cursor === undefined ? {} : { cursor }) };
-      const page = (await calls.run("auth:list", input)) as {
-        readonly entries: readonly (Partial<LabelledToken> & { readonly kind: string })[];
-        readonly nextCursor?: string;
-      };
-      for (const { kind, label, did, id } of page.entries) {
-        if (label === undefined || !["static", "access", "session", "issuer"].includes(kind)) continue;
-        // All sessions of a maker have its DID.
-        found.push({ label, ...(kind !== "session" && did && { did }), ...(kind !== "static" && id && { id }) });
-      }
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
+    for await (const { kind, label, did, id } of holders(calls)) {
+      if (label === undefined || !["static", "access", "session", "issuer"].includes(kind)) continue;
+      // All sessions of a maker have its DID.
+      found.push({ label, ...(kind !== "session" && did && { did }), ...(kind !== "static" && id && { id }) });
+    }
   } catch (error) {
     if (!(error instanceof FileAdapterError)) throw error;
   }
   return found;
+}
+
+interface HolderPage {
+  readonly entries: readonly HolderEntry[];
+  readonly nextCursor?: string;
+}
+
+/** Who holds what in a running venue. @throws FileAdapterError */
+export async function* holders(calls: Pick<VenueCalls, "run">): AsyncGenerator<HolderEntry> {
+  let cursor: string | undefined;
+  do {
+    const page = (await calls.run("auth:list", { limit: 1000, ...(cursor && { cursor }) })) as HolderPage;
+    yield* page.entries;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
 }
 
 /** Finds callers by what people call them, and names them. */

@@ -1,5 +1,6 @@
 // A venue that runs elsewhere, over its HTTP API. Its answers are not trusted: texts are escaped, sizes are bounded.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { isLoopbackHost } from "../../config/loopback.js";
 import {
   adapterError,
@@ -57,8 +58,8 @@ class HttpCalls implements FileCalls {
 
   async run(operation: string, input: unknown): Promise<unknown> {
     const { ucans, caps } = this.#options;
-    const more = { ...(ucans.length === 0 ? {} : { ucans }), ...(caps === undefined ? {} : { caps }) };
-    const body = stringifyExact({ operation, input, wait: true, private: true, ...more });
+    const given = { ucans: ucans.length === 0 ? undefined : ucans, caps };
+    const body = stringifyExact({ operation, input, wait: true, private: true, ...given });
     const headers = { "content-type": "application/json" };
     const response = await this.#send("/api/v1/invoke", { method: "POST", headers, body });
     const { status } = response;
@@ -197,19 +198,10 @@ class HttpCalls implements FileCalls {
     }
   }
 
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#options;
-    return new Promise((resolve, reject) => {
-      const stop = () => {
-        clearTimeout(timer);
-        reject(aborted());
-      };
-      const timer = setTimeout(() => {
-        signal.removeEventListener("abort", stop);
-        resolve();
-      }, ms);
-      if (signal.aborted) stop();
-      else signal.addEventListener("abort", stop, { once: true });
+  /** @throws ABORTED */
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#options.signal }).catch(() => {
+      throw aborted();
     });
   }
 }

@@ -16,10 +16,11 @@ import { keyOf } from "../../journal/open-journal.js";
 import { type OpenRoots, openRoots, RootsError } from "../../roots/open.js";
 import { networkRefusal } from "../../sandbox/bwrap/user-network.js";
 import { publicCapsOf, servesPublic } from "../../venue/identity/access.js";
-import { canonicalDid, type Identity, openIdentity } from "../../venue/identity/identity.js";
+import { canonicalDid, type Identity } from "../../venue/identity/identity.js";
+import { existingIdentity } from "../../venue/identity/own-access.js";
 import { type RevocationPlace, revocationPlace } from "../../venue/identity/revocation-place.js";
 import { openRevocations } from "../../venue/identity/revocations.js";
-import { resolveStaticTokens, type StaticToken, staticTokenDids } from "../../venue/identity/static-tokens.js";
+import { resolveStaticTokens, staticTokenDids } from "../../venue/identity/static-tokens.js";
 import { bucketText, s3Access } from "../../venue/start/s3-access.js";
 import { hasLocalToken, stateDirOf, withOwnStateDirs } from "../../venue/start/state/place.js";
 import { NOT_OPENED } from "../../venue/start/state/roots.js";
@@ -78,9 +79,11 @@ async function factsOf(config: VenueConfig, { env, problems, file }: Look): Prom
   }
   const identity = attempt(() => existingIdentity(config, log));
   problems.push(...(await startProblems(config, { env, hasKey: identity !== undefined || !isKeyMade(config) })));
-  const tokens = attempt(() => tokensOf(config, namesOf(config, identity), env));
-  const revocations = attempt(() => revocationsOf(config, { names: namesOf(config, identity), env, log }));
-  const localTokenIn = attempt(() => localTokenDirectory(config, env));
+  const names = namesOf(config, identity);
+  const venue = { ...names, operatorDid: config.operator ?? names.did, roots: config.file.roots };
+  const tokens = attempt(() => resolveStaticTokens(config.auth.tokens, env, venue));
+  const revocations = attempt(() => revocationsOf(config, { names, env, log }));
+  const localTokenIn = attempt(() => (hasLocalToken(config) ? stateDirOf(config, env) : undefined));
   const opened = attempt(() =>
     openRoots(config.file, undefined, config.stateDir === false ? {} : { journals: NOT_OPENED }),
   );
@@ -188,12 +191,6 @@ function collectProblems<T>(step: () => T, problems: string[]): T | undefined {
 const isKeyMade = ({ seed, seedFile }: VenueConfig): boolean =>
   seed === undefined && seedFile !== undefined && !existsSync(seedFile);
 
-function existingIdentity(config: VenueConfig, log: Log): Identity | undefined {
-  const { seed, seedFile, did } = config;
-  const exists = seed !== undefined || (seedFile !== undefined && !isKeyMade(config));
-  return exists ? openIdentity({ seed, seedFile, did, log }) : undefined;
-}
-
 interface RevocationSources {
   readonly names: Pick<Identity, "did" | "keyDid">;
   readonly env: Look["env"];
@@ -204,11 +201,10 @@ function revocationsOf(config: VenueConfig, { names, env, log }: RevocationSourc
   const place = placeOf(config, env);
   if (place === undefined) return { has: () => false, hasToken: () => false };
   const list = openRevocations(place, { log });
-  const entries = existsSync(place.path) ? { entries: list.size } : {};
   const has = (did: string) => list.has(did);
   return {
     path: place.path,
-    ...entries,
+    entries: existsSync(place.path) ? list.size : undefined,
     has,
     hasToken: (name, did) => [did, ...staticTokenDids(names, name)].some(has),
   };
@@ -230,10 +226,6 @@ function namesOf(config: VenueConfig, identity: Identity | undefined): Pick<Iden
   return { did, keyDid: identity?.keyDid ?? did };
 }
 
-function localTokenDirectory(config: VenueConfig, env: Look["env"]): string | undefined {
-  return hasLocalToken(config) ? stateDirOf(config, env) : undefined;
-}
-
 /** Owner of a drive, as displayed. */
 const EACH_CALLER = "each caller";
 
@@ -252,10 +244,8 @@ function rootsOf(config: VenueConfig, opened: OpenRoots, { canonical, state }: A
       readOnly,
       engine: engine ?? "",
       ...journalPart(config, name, state && hostPath && join(state, "journal", keyOf(hostPath))),
-      ...(description === undefined ? {} : { description }),
-      ...(patterns === undefined ? {} : { patterns }),
-      ...(owner === undefined ? {} : { owner: canonical(owner) }),
-      ...(drive === undefined ? {} : { owner: EACH_CALLER }),
+      ...{ description, patterns },
+      owner: drive === undefined ? owner && canonical(owner) : EACH_CALLER,
     };
   });
 }
@@ -278,16 +268,4 @@ function journalPart({ file, drives, stateDir }: VenueConfig, name: string, fold
   const damage =
     folder !== "" && hasDamaged(folder) ? `; it was damaged, its old tables are beside it in ${folder}` : "";
   return { journal: `journal${kept}, ${days} days${damage}` };
-}
-
-function tokensOf(
-  config: VenueConfig,
-  names: Pick<Identity, "did" | "keyDid">,
-  env: CommandContext["env"],
-): readonly StaticToken[] {
-  return resolveStaticTokens(config.auth.tokens, env, {
-    ...names,
-    operatorDid: config.operator ?? names.did,
-    roots: config.file.roots,
-  });
 }

@@ -21,6 +21,10 @@ interface Finding {
   readonly text: string;
 }
 
+const ok = (subject: string, text: string): Finding => ({ subject, state: "ok", text });
+const note = (subject: string, text: string): Finding => ({ subject, state: "note", text });
+const fault = (subject: string, text: string): Finding => ({ subject, state: "fault", text });
+
 const OLDEST_NODE = [20, 19] as const;
 /** Watches that `file:watch` may take in one process. */
 const WATCHES = 8192;
@@ -59,75 +63,53 @@ function nodeVersion(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
   const text = `${process.version} on ${systemName()} ${process.arch}`;
-  if (!isNew) return { subject: "Node", state: "fault", text: `${text}; needs ${OLDEST_NODE.join(".")} or newer` };
-  return { subject: "Node", state: "ok", text };
+  return isNew ? ok("Node", text) : fault("Node", `${text}; needs ${OLDEST_NODE.join(".")} or newer`);
 }
 
 /** Opens the current directory as a root, which makes nothing in it. */
 async function engine({ cwd }: CommandContext): Promise<Finding> {
-  const subject = "Jail";
   try {
     const { file } = parseConfig({ file: { roots: { here: { path: cwd, readOnly: true } } } }, { baseDir: cwd });
     const opened = openRoots(file);
     const found = opened.roots[0]?.engine ?? "none";
     await opened.close();
-    if (found === "real-path check") {
-      return { subject, state: "note", text: `${found}: races of other programs in a root are not all held off here` };
-    }
-    return { subject, state: "ok", text: found };
+    if (found !== "real-path check") return ok("Jail", found);
+    return note("Jail", `${found}: races of other programs in a root are not all held off here`);
   } catch (error) {
-    return {
-      subject,
-      state: "fault",
-      text: error instanceof Error ? escapeText(error.message) : "it cannot be opened",
-    };
+    return fault("Jail", error instanceof Error ? escapeText(error.message) : "it cannot be opened");
   }
 }
 
-function native(name: string, use: string, without: string, isUsable = isLoadable(name)): Finding {
-  if (isUsable) return { subject: name, state: "ok", text: use };
-  return { subject: name, state: "note", text: `cannot be loaded: ${without}` };
-}
+const native = (name: string, use: string, without: string, isUsable = isLoadable(name)): Finding =>
+  isUsable ? ok(name, use) : note(name, `cannot be loaded: ${without}`);
 
 async function sandbox({ cwd }: CommandContext): Promise<Finding> {
-  const subject = "Sandbox";
   const profiles = { shell: { profile: "jettson", root: "here", shell: {} } };
   const config = parseConfig({ profiles, file: { roots: { here: cwd } } }, { baseDir: cwd });
   const { shell } = config.profiles["shell"] ?? {};
-  if (shell === undefined) return { subject, state: "fault", text: "its configuration has no shell" };
+  if (shell === undefined) return fault("Sandbox", "its configuration has no shell");
   const { reportSandbox } = await import("../../sandbox/report.js");
   const { sandbox: found, network } = await reportSandbox(shell, { file: config.file, root: "here" });
-  const state = found.startsWith("none") ? "note" : "ok";
-  return {
-    subject,
-    state,
-    text: state === "ok" ? `${found}; ${network}` : `${found}. In this folder profiles have no shell`,
-  };
+  if (found.startsWith("none")) return note("Sandbox", `${found}. In this folder profiles have no shell`);
+  return ok("Sandbox", `${found}; ${network}`);
 }
 
 function limits(): readonly Finding[] {
   if (!isLinux()) return [];
   const watches = numberIn("/proc/sys/fs/inotify/max_user_watches", /(\d+)/);
   const files = numberIn("/proc/self/limits", /^Max open files\s+(\d+)/m);
+  const looks = "beyond, file:watch looks every two seconds (fs.inotify.max_user_watches)";
   return [
-    ...(watches === undefined
-      ? []
-      : [
-          limit(
-            "Watches",
-            watches,
-            WATCHES,
-            "beyond, file:watch looks every two seconds (fs.inotify.max_user_watches)",
-          ),
-        ]),
-    ...(files === undefined ? [] : [limit("Open files", files, OPEN_FILES, "a busy venue needs more (ulimit -n)")]),
+    ...limit("Watches", watches, WATCHES, looks),
+    ...limit("Open files", files, OPEN_FILES, "a busy venue needs more (ulimit -n)"),
   ];
 }
 
-const limit = (subject: string, found: number, wanted: number, advice: string): Finding =>
-  found >= wanted
-    ? { subject, state: "ok", text: found.toLocaleString("en") }
-    : { subject, state: "note", text: `${found.toLocaleString("en")}; ${advice}` };
+function limit(subject: string, found: number | undefined, wanted: number, advice: string): readonly Finding[] {
+  if (found === undefined) return [];
+  const text = found.toLocaleString("en");
+  return [found >= wanted ? ok(subject, text) : note(subject, `${text}; ${advice}`)];
+}
 
 function numberIn(file: string, pattern: RegExp): number | undefined {
   try {
@@ -139,19 +121,18 @@ function numberIn(file: string, pattern: RegExp): number | undefined {
 }
 
 function stateDirectory({ env, cwd }: CommandContext): Finding {
-  const subject = "State";
   try {
     const config = parseConfig({}, { baseDir: cwd });
     checkState(config, env);
-    return { subject, state: "ok", text: escapeText(stateDirOf(config, env)) };
+    return ok("State", escapeText(stateDirOf(config, env)));
   } catch (error) {
-    if (error instanceof NoStateDir) return { subject, state: "note", text: error.message };
+    if (error instanceof NoStateDir) return note("State", error.message);
     if (!(error instanceof ConfigError)) throw error;
-    return { subject, state: "fault", text: error.problems.join("; ") };
+    return fault("State", error.problems.join("; "));
   }
 }
 
-const clock = (): Finding =>
-  Date.now() > RELEASED
-    ? { subject: "Clock", state: "ok", text: new Date().toISOString() }
-    : { subject: "Clock", state: "fault", text: `${new Date().toISOString()}: tokens and times would be wrong` };
+function clock(): Finding {
+  const now = new Date().toISOString();
+  return Date.now() > RELEASED ? ok("Clock", now) : fault("Clock", `${now}: tokens and times would be wrong`);
+}

@@ -12,8 +12,7 @@ import { type FileSession, forEachItem, printJson } from "./session.js";
 
 /** `mkdir` */
 export async function mkdir(session: FileSession<"mkdir">): Promise<number> {
-  const { values } = session;
-  const parents = values.parents;
+  const { parents } = session.values;
   return forEachItem(placesOf(session), session, async (place) => {
     const output = await session.invoke("file:mkdir", { ...place, parents });
     if (session.json) await printJson(session, output);
@@ -23,45 +22,34 @@ export async function mkdir(session: FileSession<"mkdir">): Promise<number> {
 
 /** `rm` */
 export async function rm(session: FileSession<"rm">): Promise<number> {
-  const { values } = session;
-  const recursive = values.recursive;
+  const { recursive, force } = session.values;
   return forEachItem(placesOf(session), session, async (place) => {
     const output = await session.invoke("file:delete", { ...place, recursive });
     if (session.json) await printJson(session, output);
-    if (!output.existed && !values.force) throw notFound(place);
+    if (!output.existed && !force) throw notFound(place);
   });
 }
-
-type EditInput = FileInputs["file:edit"];
 
 /** `edit` */
 export async function edit(session: FileSession<"edit">): Promise<number> {
   const { values } = session;
   const [word = ""] = wordsOf(session, "ROOT:PATH");
-  const encoding = values.encoding;
-  const ifMatch = values["if-match"];
   const output = await session.invoke("file:edit", {
-    ...placeOf(word),
-    ...(await editsOf(session)),
-    ...(values["dry-run"] ? { dryRun: true } : {}),
-    ...(encoding === undefined ? {} : { encoding }),
-    ...(ifMatch === undefined ? {} : { ifMatch }),
+    ...{ ...placeOf(word), ...(await editsOf(session)) },
+    ...{ dryRun: values["dry-run"] || undefined, encoding: values.encoding, ifMatch: values["if-match"] },
   });
   return showDifference(session, output);
 }
 
 /** `patch` */
 export async function patch(session: FileSession<"patch">): Promise<number> {
-  const { values } = session;
+  const { in: folder, encoding, "dry-run": isDry } = session.values;
   const [file = ""] = wordsOf(session, "FILE");
-  const folder = values.in;
-  const encoding = values.encoding;
   if (folder === undefined) throw new UsageError("'patch' needs --in ROOT:[PATH], the folder that its paths are in");
   const output = await session.invoke("file:patch", {
     ...placeOf(folder),
     patch: await textOfFile(file, session.context, encoding),
-    ...(encoding === undefined ? {} : { encoding }),
-    ...(values["dry-run"] ? { dryRun: true } : {}),
+    ...{ encoding, dryRun: isDry || undefined },
   });
   return showDifference(session, output);
 }
@@ -77,19 +65,14 @@ async function showDifference(
 }
 
 /** @throws UsageError, ConfigError */
-async function editsOf({
-  values,
-  context,
-}: FileSession<"edit">): Promise<Pick<EditInput, "edits" | "oldText" | "newText" | "expect" | "replaceAll">> {
-  const file = values.edits;
-  const [oldText, newText] = [values.old, values.new];
+async function editsOf({ values, context }: FileSession<"edit">) {
+  const { edits: file, old: oldText, new: newText } = values;
   const expect = numberOf("expect", values.expect);
   if (file === undefined) {
     if (oldText === undefined || newText === undefined) {
       throw new UsageError("'edit' needs --old and --new, or --edits FILE");
     }
-    const all = values.all ? { replaceAll: true } : {};
-    return { oldText, newText, ...(expect === undefined ? {} : { expect }), ...all };
+    return { oldText, newText, expect, replaceAll: values.all || undefined };
   }
   if (oldText !== undefined || newText !== undefined || expect !== undefined || values.all) {
     throw new UsageError("'edit' takes either --edits, or --old and --new");
@@ -98,14 +81,12 @@ async function editsOf({
 }
 
 /** Parses a JSON list of edits; its items are validated by the operation. */
-function parseEdits(text: string): NonNullable<EditInput["edits"]> {
-  let edits: unknown;
+function parseEdits(text: string): NonNullable<FileInputs["file:edit"]["edits"]> {
   try {
-    edits = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     throw new UsageError('--edits needs JSON: [{ "oldText": "a", "newText": "b" }]');
   }
-  return edits as NonNullable<EditInput["edits"]>;
 }
 
 /** Whether a place is a directory; false also if the caller may not know. */

@@ -1,5 +1,6 @@
 // The commands `cat`, `read`, `head` and `tail`.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { conflict } from "../../core/errors/texts.js";
 import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
@@ -45,8 +46,7 @@ async function pieceOf(place: FilePlace, range: { offset: number; length: number
 
 /** `cat` */
 export async function cat(session: FileSession<"cat">): Promise<number> {
-  const { values } = session;
-  const isNumbered = values.number;
+  const { number: isNumbered } = session.values;
   const numbered = createLineNumbering();
   return forEachItem(placesOf(session), session, async (place) => {
     if (session.json) return printJson(session, await session.invoke("file:read", place));
@@ -63,8 +63,7 @@ export async function read(session: FileSession<"read">): Promise<number> {
       for await (const bytes of contentOf(place, session)) await session.out(bytes);
       return;
     }
-    const wish = { mode: "extract" as const, maxChars, ...(pages === undefined ? {} : { pages }) };
-    const found = await session.invoke("file:read", { ...place, ...wish });
+    const found = await session.invoke("file:read", { ...place, mode: "extract", maxChars, pages });
     if (session.json) return printJson(session, found);
     await session.out(`${found.text}\n`);
     if (found.truncated) warnIncomplete(session, place, { reason: "limit", hint: found.hint ?? found.meta?.note });
@@ -144,7 +143,7 @@ async function follow(place: FilePlace, end: number, session: FileSession): Prom
   const { signal, context } = session;
   try {
     for (let from = end; !signal.aborted; ) {
-      await pause(FOLLOW_MS, signal);
+      await sleep(FOLLOW_MS, undefined, { signal });
       const { size = 0 } = await session.invoke("file:stat", place);
       if (size < from) context.stderr.write(`venue-files: ${placeText(place)}: it has become shorter\n`);
       from = await showFrom(place, size < from ? 0 : from, session);
@@ -154,20 +153,6 @@ async function follow(place: FilePlace, end: number, session: FileSession): Prom
     if (!signal.aborted) throw error;
   }
 }
-
-/** Ends at once when the command is stopped. */
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
 
 /** Offset of the last `lines` lines, searched backwards from the end. */
 async function startOfTail(place: FilePlace, lines: number, session: FileSession): Promise<number> {

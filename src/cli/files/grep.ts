@@ -6,14 +6,14 @@ import { UsageError } from "../arguments/options.js";
 import { escapeMatch, type GrepEnd, type GrepLook, grepLines } from "../output/grep-lines.js";
 import { plain } from "../output/paint.js";
 import { warnIncomplete } from "./search.js";
-import { type FileSession, forEachItem, printJson } from "./session.js";
+import { type FileSession, forEachItem, type Given, pagesOf, printJson } from "./session.js";
 
 const PAGE = 2000;
 const MAX_MS = 60_000;
 /** Exit statuses of grep(1). */
 const STATUS = { found: 0, nothing: 1, failed: 2 } as const;
 
-type GrepRequest = Omit<FileInputs["file:grep"], "root" | "path" | "cursor">;
+type GrepRequest = Omit<Given<FileInputs["file:grep"]>, "root" | "path" | "cursor">;
 
 /** `grep` */
 export async function grep(session: FileSession<"grep">): Promise<number> {
@@ -33,22 +33,19 @@ export async function grep(session: FileSession<"grep">): Promise<number> {
 }
 
 function parseRequest({ values }: FileSession<"grep">, pattern: string): GrepRequest {
-  const before = numberOf("before-context", values["before-context"]);
-  const after = numberOf("after-context", values["after-context"]);
-  const context = numberOf("context", values.context);
   const [glob, exclude] = [values.include.map(anyDepthGlob), values.exclude.map(anyDepthGlob)];
-  const output = values["files-with-matches"] ? "files" : values.count ? "count" : "lines";
   return {
-    ...{ pattern, output, limit: PAGE, timeoutMs: MAX_MS },
-    ...(values["fixed-strings"] ? { literal: true } : {}),
-    ...(values["ignore-case"] ? { ignoreCase: true } : {}),
-    ...(values.documents ? { documents: true } : {}),
-    ...(values["no-ignore"] ? { ignore: "none" as const } : {}),
-    ...(before === undefined ? {} : { before }),
-    ...(after === undefined ? {} : { after }),
-    ...(context === undefined ? {} : { context }),
-    ...(glob.length === 0 ? {} : { glob }),
-    ...(exclude.length === 0 ? {} : { exclude }),
+    ...{ pattern, limit: PAGE, timeoutMs: MAX_MS },
+    output: values["files-with-matches"] ? "files" : values.count ? "count" : "lines",
+    literal: values["fixed-strings"] || undefined,
+    ignoreCase: values["ignore-case"] || undefined,
+    documents: values.documents || undefined,
+    ignore: values["no-ignore"] ? "none" : undefined,
+    before: numberOf("before-context", values["before-context"]),
+    after: numberOf("after-context", values["after-context"]),
+    context: numberOf("context", values.context),
+    glob: glob.length === 0 ? undefined : glob,
+    exclude: exclude.length === 0 ? undefined : exclude,
   };
 }
 
@@ -98,21 +95,16 @@ async function search(
   let isFound = false;
   let binary = 0;
   let last: GrepEnd | undefined;
-  let cursor: string | undefined;
-  for (;;) {
-    const page = await session.invoke("file:grep", { ...place, ...wish, ...(cursor === undefined ? {} : { cursor }) });
+  for await (const page of pagesOf(session, "file:grep", { ...place, ...wish })) {
     isFound ||= page.totalMatches > 0;
     binary += Number(page.hidden?.binary ?? 0);
     last = await showPage(session, page, { place, look, last });
-    if (page.nextCursor === undefined || page.nextCursor === cursor) {
-      if (!page.complete) warnIncomplete(session, place, page);
-      if (binary > 0 && !session.json) {
-        session.context.stderr.write(`venue-files: ${placeText(place)}: left out: ${binary} binary\n`);
-      }
-      return isFound;
-    }
-    cursor = page.nextCursor;
+    if (page.nextCursor === undefined && !page.complete) warnIncomplete(session, place, page);
   }
+  if (binary > 0 && !session.json) {
+    session.context.stderr.write(`venue-files: ${placeText(place)}: left out: ${binary} binary\n`);
+  }
+  return isFound;
 }
 
 async function showPage(
@@ -120,10 +112,7 @@ async function showPage(
   page: FileOutputs["file:grep"],
   { place: { root }, look, last }: { place: FilePlace; look: GrepLook; last: GrepEnd | undefined },
 ): Promise<GrepEnd | undefined> {
-  if (session.json) {
-    await printJson(session, page);
-    return undefined;
-  }
+  if (session.json) return printJson(session, page);
   const { matches = [], paths = [], counts = [] } = page;
   const name = (path: string): string => look.paint(placeText({ root, path }), "place");
   const files = paths.map((path) => `${name(path)}\n`).join("");

@@ -18,11 +18,10 @@ const DIFF_CHARS = 10_000_000;
 /** `history` */
 export async function history(session: FileSession<"history">): Promise<number> {
   const { values, context, paint } = session;
-  const [place] = session.words.length === 0 ? [] : placesIn(session);
+  const [place] = session.words.length === 0 ? [] : wordsOf(session, "ROOT:PATH").map(placeOf);
   const limit = numberOf("lines", values.lines);
   const output = await session.invoke("file:history", {
-    ...(place === undefined ? {} : { root: place.root, ...(place.path === "" ? {} : { path: place.path }) }),
-    ...(limit === undefined ? {} : { limit }),
+    ...{ root: place?.root, path: place?.path || undefined, limit },
     ...(await filterOf(session)),
   });
   if (session.json) {
@@ -41,10 +40,6 @@ export async function history(session: FileSession<"history">): Promise<number> 
   else if (output.reason === "limit" || output.nextCursor !== undefined)
     context.stderr.write("venue-files: there are older changes: -n 500, or --since\n");
   return 0;
-}
-
-function placesIn(session: FileSession): readonly FilePlace[] {
-  return wordsOf(session, "ROOT:PATH").map(placeOf);
 }
 
 /** `diff`: the difference that one change made, that between two versions, or that of the last change. */
@@ -96,14 +91,9 @@ async function entryOf({ root, path }: FilePlace, id: string, session: FileSessi
 
 /** `restore` */
 export async function restore(session: FileSession<"restore">): Promise<number> {
-  const { values } = session;
+  const { "if-match": ifMatch } = session.values;
   const [word = "", to = ""] = wordsOf(session, "ROOT:PATH", "ID");
-  const ifMatch = values["if-match"];
-  const output = await session.invoke("file:restore", {
-    ...placeOf(word),
-    to,
-    ...(ifMatch === undefined ? {} : { ifMatch }),
-  });
+  const output = await session.invoke("file:restore", { ...placeOf(word), to, ifMatch });
   if (session.json) await printJson(session, output);
   return 0;
 }

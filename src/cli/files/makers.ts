@@ -4,9 +4,9 @@ import type { FileInputs } from "../../schema/types.js";
 import { parseDuration } from "../arguments/duration.js";
 import { UsageError } from "../arguments/options.js";
 import type { Change } from "../output/history-lines.js";
-import type { FileSession } from "./session.js";
+import { type FileSession, type Given, pagesOf } from "./session.js";
 
-type Filter = Pick<FileInputs["file:history"], "actor" | "via" | "since">;
+type Filter = Pick<Given<FileInputs["file:history"]>, "actor" | "via" | "since">;
 
 const PAGE = 500;
 /** Changes beyond them are not looked through. */
@@ -16,27 +16,23 @@ const MOST = 20_000;
 export async function filterOf(session: FileSession<"history" | "undo">): Promise<Filter> {
   const { values } = session;
   const [actor, via, since] = [values.actor, values.via, sinceOf(values.since)];
-  const time = since === undefined ? {} : { since };
-  if (actor === undefined && via === undefined) return time;
-  const [callers, changes] = [await session.callers(), await changesOf(time, session)];
+  if (actor === undefined && via === undefined) return { since };
+  const [callers, changes] = [await session.callers(), await changesOf({ since }, session)];
   return {
-    ...time,
-    ...(actor === undefined ? {} : { actor: callers.actorOf(actor, changes) }),
-    ...(via === undefined ? {} : { via: callers.viaOf(via, changes) }),
+    since,
+    actor: actor === undefined ? undefined : callers.actorOf(actor, changes),
+    via: via === undefined ? undefined : callers.viaOf(via, changes),
   };
 }
 
 /** All changes of all roots, newest first. */
 export async function changesOf(filter: Filter, session: FileSession): Promise<readonly Change[]> {
   const found: Change[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await session.invoke("file:history", { ...filter, limit: PAGE, ...(cursor && { cursor }) });
-    found.push(...page.entries);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && found.length < MOST);
-  if (cursor !== undefined) {
+  for await (const { entries, nextCursor } of pagesOf(session, "file:history", { ...filter, limit: PAGE })) {
+    found.push(...entries);
+    if (nextCursor === undefined || found.length < MOST) continue;
     session.context.stderr.write(`venue-files: looked through the newest ${found.length} changes only\n`);
+    break;
   }
   return found;
 }

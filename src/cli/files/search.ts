@@ -4,7 +4,7 @@ import { escapeText } from "../../core/errors/texts.js";
 import { humanSize } from "../../ops/content/human-size.js";
 import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
-import { type FileSession, forEachItem, printJson } from "./session.js";
+import { type FileSession, forEachItem, pagesOf, printJson } from "./session.js";
 
 const PAGE = 5000;
 const MAX_MS = 60_000;
@@ -36,19 +36,10 @@ export async function find(session: FileSession<"find">): Promise<number> {
   if (pattern === undefined) return 0;
   const wish = { pattern: [...pattern], type: TYPES[type ?? ""] ?? ("any" as const), ignore: "none" as const };
   return forEachItem(places, session, async (place) => {
-    let cursor: string | undefined;
-    for (;;) {
-      const more = cursor === undefined ? {} : { cursor };
-      const page = await session.invoke("file:glob", {
-        ...{ ...place, ...wish, ...more },
-        ...{ limit: PAGE, timeoutMs: MAX_MS },
-      });
+    const input = { ...place, ...wish, limit: PAGE, timeoutMs: MAX_MS };
+    for await (const page of pagesOf(session, "file:glob", input)) {
       await showPage(session, place, page);
-      if (page.nextCursor === undefined || page.nextCursor === cursor) {
-        if (!page.complete) warnIncomplete(session, place, page);
-        return;
-      }
-      cursor = page.nextCursor;
+      if (page.nextCursor === undefined && !page.complete) warnIncomplete(session, place, page);
     }
   });
 }

@@ -9,6 +9,7 @@ import { fieldsOf } from "../../core/unknown.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
 import type { FileRun } from "../arguments/files/line.js";
+import type { FilePlace } from "../arguments/files/options.js";
 import { namesRoots, type OwnCalls, type RemoteVenue } from "../arguments/remote.js";
 import { Callers, type LabelledToken, tokensHere, tokensThere } from "../calls/callers.js";
 import type { FileCalls } from "../calls/venue-calls.js";
@@ -40,6 +41,13 @@ const NO_ROOTS = `venue-files: without --config, --root or --url there is only '
 
 type Operation = keyof FileInputs & keyof FileOutputs;
 
+/** The input of an operation; fields that are `undefined` are not given. */
+export type Given<T> = {
+  readonly [K in keyof T]: T[K] | (Record<never, never> extends Pick<T, K> ? undefined : never);
+};
+
+type Paged = "file:glob" | "file:grep" | "file:history" | "file:trash";
+
 /** Context of a file command. */
 export interface FileSession<N extends FileCommandName = FileCommandName> extends Omit<FileRun<N>, "calls"> {
   readonly context: CommandContext;
@@ -55,7 +63,7 @@ export interface FileSession<N extends FileCommandName = FileCommandName> extend
   /** Maximum bytes of one read. */
   readonly maxReadBytes: number;
   /** @throws FileAdapterError */
-  invoke<O extends Operation>(operation: O, input: FileInputs[O]): Promise<FileOutputs[O]>;
+  invoke<O extends Operation>(operation: O, input: Given<FileInputs[O]>): Promise<FileOutputs[O]>;
   /** Names of those who make changes; looked up once. */
   callers(): Promise<Callers>;
   /** Writes a file in one step. @throws FileAdapterError */
@@ -86,7 +94,8 @@ export async function withFileSession<N extends FileCommandName>(
       ...{ context, name, values, words, json, isTerminal, progress, maxReadBytes, signal: stop.signal },
       width: stdout.columns ?? COLUMNS,
       paint: paintFor(context, color),
-      invoke: async (operation, input) => told(parseOutput(await calls.run(operation, input)), input, run, context),
+      invoke: async (operation, input) =>
+        told(parseOutput(await calls.run(operation, fieldsIn(input))), input, run, context),
       callers: () => {
         callers ??= tokens().then((found) => new Callers(found));
         return callers;
@@ -103,6 +112,9 @@ export async function withFileSession<N extends FileCommandName>(
     await calls.close();
   }
 }
+
+const fieldsIn = (input: object): object =>
+  Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 
 /** Says on standard error what cannot be taken back. @returns the output */
 function told<T extends object>(output: T, input: object, { name, values }: FileRun, { stderr }: CommandContext): T {
@@ -179,16 +191,16 @@ function printFailure(error: unknown, run: FileRun, { stderr }: CommandContext):
   stderr.write(`${text}\n`);
 }
 
-/** Runs a command on each item; a failure does not stop the others. @returns the exit status */
+/** Runs a command on each item, which may tell a status; a failure does not stop the others. @returns the exit status */
 export async function forEachItem<T>(
   items: readonly T[],
   session: FileSession,
-  work: (item: T) => Promise<void>,
+  work: (item: T) => Promise<number | undefined>,
 ): Promise<number> {
   let status: number = EXIT.ok;
   for (const item of items) {
     try {
-      await work(item);
+      status = Math.max(status, (await work(item)) ?? EXIT.ok);
     } catch (error) {
       session.failed(error);
       status = EXIT.failed;
@@ -197,8 +209,36 @@ export async function forEachItem<T>(
   return status;
 }
 
+/** All pages of an answer. */
+export async function* pagesOf<O extends Paged>(
+  session: FileSession,
+  operation: O,
+  input: Given<FileInputs[O]>,
+): AsyncGenerator<FileOutputs[O]> {
+  for (let cursor: string | undefined; ; ) {
+    const page = await session.invoke(operation, { ...input, cursor });
+    yield page;
+    if (page.nextCursor === undefined || page.nextCursor === cursor) return;
+    cursor = page.nextCursor;
+  }
+}
+
+const ENTRIES = 10_000;
+
+/** All entries of a directory, page by page. */
+export async function* entryPages(place: FilePlace, session: FileSession): AsyncGenerator<FileOutputs["file:list"]> {
+  for (let after: string | undefined; ; ) {
+    const page = await session.invoke("file:list", { ...place, limit: ENTRIES, after });
+    yield page;
+    after = page.entries.at(-1)?.name;
+    if (!page.truncated || after === undefined) return;
+  }
+}
+
 /** Prints an output as one line of JSON. */
-export const printJson = (session: FileSession, output: unknown): Promise<void> => session.out(`${jsonText(output)}\n`);
+export async function printJson(session: FileSession, output: unknown): Promise<undefined> {
+  await session.out(`${jsonText(output)}\n`);
+}
 
 const NAME_A_KEY = "Name the key of its user: --key NAME. venue-files key new NAME makes one";
 

@@ -8,9 +8,8 @@ import { UsageError } from "../arguments/options.js";
 import { columnLines, factLines, longLines, nameLines, type ShownEntry, treeLines } from "../output/file-lines.js";
 import { escapeMatch as escapeLine } from "../output/grep-lines.js";
 import { timeText } from "../output/time.js";
-import { type FileSession, forEachItem, printJson } from "./session.js";
+import { entryPages, type FileSession, forEachItem, printJson } from "./session.js";
 
-const PAGE = 10_000;
 const DEEPEST = 10;
 const MAX_ENTRIES = 5_000;
 
@@ -38,12 +37,9 @@ async function listRoots(session: FileSession): Promise<number> {
 async function entriesOf(place: FilePlace, session: FileSession<"ls">): Promise<readonly ShownEntry[]> {
   const entries: ShownEntry[] = [];
   try {
-    for (let after: string | undefined; ; ) {
-      const page = await session.invoke("file:list", { ...place, limit: PAGE, ...(after !== undefined && { after }) });
+    for await (const page of entryPages(place, session)) {
       if (session.json) await printJson(session, page);
       else entries.push(...page.entries);
-      after = page.entries.at(-1)?.name;
-      if (!page.truncated || after === undefined) break;
     }
   } catch (error) {
     if (!(error instanceof FileAdapterError) || error.code !== "NOT_A_DIRECTORY") throw error;
@@ -74,10 +70,8 @@ export async function tree(session: FileSession<"tree">): Promise<number> {
   const level = numberOf("level", values.level);
   if (level !== undefined && (level < 1 || level > DEEPEST)) throw new UsageError(`-L takes 1 to ${DEEPEST}`);
   const output = await session.invoke("file:tree", {
-    ...placeOf(word),
-    maxEntries: MAX_ENTRIES,
-    ...(level === undefined ? {} : { maxDepth: level }),
-    ...(values.size || values["human-readable"] ? { info: "size" as const } : {}),
+    ...{ ...placeOf(word), maxEntries: MAX_ENTRIES, maxDepth: level },
+    info: values.size || values["human-readable"] ? "size" : undefined,
   });
   if (session.json) await printJson(session, output);
   else await session.out(treeLines(escapeLines(output.tree), session.paint));

@@ -15,9 +15,8 @@ import { EXIT } from "../context.js";
 import type { HeldFolder } from "../output/held-folder.js";
 import { contentOf } from "./content.js";
 import { contentOfFile, localEntries, makeLocalDirectory, saveFile } from "./local.js";
-import { type FileSession, printJson } from "./session.js";
+import { entryPages, type FileSession, printJson } from "./session.js";
 
-const PAGE = 10_000;
 /** Deeper than any path of a root. */
 const DEEPEST = 512;
 
@@ -212,7 +211,7 @@ export const treeName = ({ root, path }: FilePlace): string => {
 const isPlainName = (name: string): boolean =>
   name !== "" && !/^\.\.?$|[/\\\0]/.test(name) && (!isWindows() || isReachableName(name, false));
 
-/** Works on all entries; a failure does not stop the others. */
+/** Works on all entries; a failure does not stop the others, but a signal does. */
 async function forEachEntry<One>(
   entries: readonly One[],
   session: FileSession,
@@ -238,10 +237,6 @@ function warnLeftOut(shown: string, { context }: FileSession): number {
 
 async function entriesOf(place: FilePlace, session: FileSession): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
-  for (let after: string | undefined; ; ) {
-    const page = await session.invoke("file:list", { ...place, limit: PAGE, ...(after !== undefined && { after }) });
-    entries.push(...page.entries);
-    after = page.entries.at(-1)?.name;
-    if (!page.truncated || after === undefined) return entries;
-  }
+  for await (const page of entryPages(place, session)) entries.push(...page.entries);
+  return entries;
 }

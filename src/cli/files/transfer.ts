@@ -7,7 +7,7 @@ import { isADirectory } from "../../core/errors/texts.js";
 import { isWindows } from "../../core/system.js";
 import { type FilePlace, placeOf, placeText } from "../arguments/files/options.js";
 import { UsageError } from "../arguments/options.js";
-import { EXIT, STREAM } from "../context.js";
+import { STREAM } from "../context.js";
 import { isDirectory } from "./change.js";
 import { contentOf } from "./content.js";
 import { checkFile, contentOfFile, isLocalDirectory, localTarget, openLocalDirectory, saveFile } from "./local.js";
@@ -20,25 +20,18 @@ export async function put(session: FileSession<"put">): Promise<number> {
   const files = session.words.slice(0, -1);
   if (files.length === 0) throw new UsageError("'put' takes FILE… and ROOT:PATH: venue-files put a.txt docs:a.txt");
   const target = placeOf(session.words.at(-1) ?? "");
-  const recursive = values.recursive;
-  const isTree = async (file: string) => recursive && file !== STREAM && (await isLocalDirectory(file, context));
+  const isTree = async (file: string) => values.recursive && file !== STREAM && (await isLocalDirectory(file, context));
   for (const file of files) if (!(await isTree(file))) await checkFile(file, context);
   const into = target.path === "" || target.path.endsWith("/") || (await isDirectory(target, session));
   if (!into && files.length > 1) throw new UsageError(`'${placeText(target)}' is no directory for several files`);
-  let inTrees: number = EXIT.ok;
-  const status = await forEachItem(files, session, async (file) => {
+  return forEachItem(files, session, async (file) => {
     const place = into ? fileInside(target, file === STREAM ? file : resolve(context.cwd, file)) : target;
-    if (await isTree(file)) {
-      inTrees = Math.max(inTrees, await putTree(file, place, session));
-      return;
-    }
+    if (await isTree(file)) return putTree(file, place, session);
     const content = progress.through(contentOfFile(file, context));
-    const parents = values.parents;
     const condition = values["no-clobber"] ? { ifNoneMatch: "*" } : {};
-    const output = await session.upload({ ...place, parents, ...condition }, content);
-    if (session.json) await printJson(session, output);
+    const output = await session.upload({ ...place, parents: values.parents, ...condition }, content);
+    return session.json ? printJson(session, output) : undefined;
   });
-  return Math.max(status, inTrees);
 }
 
 function fileInside(directory: FilePlace, file: string): FilePlace {
@@ -51,30 +44,27 @@ function fileInside(directory: FilePlace, file: string): FilePlace {
 export async function get(session: FileSession<"get">): Promise<number> {
   const { values, context, progress } = session;
   const { places, local } = parseGetWords(session.words);
-  let inTrees: number = EXIT.ok;
-  const status = await forEachItem(places, session, async (place) => {
+  return forEachItem(places, session, async (place) => {
     if (values.recursive && (await isDirectory(place, session))) {
       if (local === STREAM) throw new UsageError("'get -r' writes directories, not standard output");
       const into = local === undefined || (await isLocalDirectory(local, context));
       const { dir, base } = into ? { dir: local ?? ".", base: treeName(place) } : parse(local);
       const parent = openLocalDirectory(dir, context);
       try {
-        inTrees = Math.max(inTrees, await getTree(place, [parent, base], session));
+        return await getTree(place, [parent, base], session);
       } finally {
         parent.close();
       }
-      return;
     }
     const content = progress.through(fileContent(place, session));
     if (local === STREAM) {
       for await (const piece of content) await session.out(piece);
-      return;
+      return undefined;
     }
     const target = await localTarget(local ?? ".", place.path, context);
     await saveFile(target, content, { path: resolve(context.cwd, target), replace: values.force });
-    if (session.json) await printJson(session, { path: place.path, file: target });
+    return session.json ? printJson(session, { path: place.path, file: target }) : undefined;
   });
-  return Math.max(status, inTrees);
 }
 
 /** The content of a file. @throws IS_A_DIRECTORY, with how to have all of it */

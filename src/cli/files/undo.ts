@@ -13,7 +13,7 @@ import { diffLines } from "../output/file-lines.js";
 import { type Change, changeText, type NameOf } from "../output/history-lines.js";
 import { timeText } from "../output/time.js";
 import { changesOf, filterOf } from "./makers.js";
-import { type FileSession, printJson } from "./session.js";
+import { type FileSession, type Given, pagesOf, printJson } from "./session.js";
 
 type UndoInput = FileInputs["file:undo"];
 type Undone = FileOutputs["file:undo"];
@@ -32,7 +32,7 @@ export async function undo(session: FileSession<"undo">): Promise<number> {
   for (const input of inputs) {
     const mustConfirm = !isDry && input.id === undefined && !values.yes;
     if (mustConfirm && !(await isConfirmed(input, session))) return EXIT.failed;
-    const undone = await session.invoke("file:undo", { ...input, ...(isDry ? { dryRun: true } : {}) });
+    const undone = await session.invoke("file:undo", { ...input, dryRun: isDry || undefined });
     if (session.json) await printJson(session, undone);
     else await session.out(resultText(undone, session, (await session.callers()).nameOf));
     if ((undone.blocked ?? []).length > 0) status = EXIT.failed;
@@ -201,7 +201,7 @@ export async function trash(session: FileSession<"trash">): Promise<number> {
   for (const { root, path } of places) {
     const work = what === "ls" ? listTrash : emptyTrash;
     try {
-      status = Math.max(status, await work({ root, ...(path === "" ? {} : { path }) }, session));
+      status = Math.max(status, await work({ root, path: path || undefined }, session));
     } catch (error) {
       // A caller without a drive has no trash in a root of drives; that is an error only if the root was named.
       if (word !== undefined || codeOf(error) !== "DRIVE_REQUIRES_AUTH") throw error;
@@ -210,17 +210,14 @@ export async function trash(session: FileSession<"trash">): Promise<number> {
   return status;
 }
 
-async function* trashEntries(place: TrashInput, session: FileSession) {
-  let cursor: string | undefined;
-  do {
-    const page = await session.invoke("file:trash", { ...place, ...(cursor === undefined ? {} : { cursor }) });
-    yield* page.entries;
-    if (page.hint !== undefined) session.context.stderr.write(`venue-files: ${escapeText(page.hint)}\n`);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+async function* trashEntries(place: Given<TrashInput>, session: FileSession) {
+  for await (const { entries, hint } of pagesOf(session, "file:trash", place)) {
+    yield* entries;
+    if (hint !== undefined) session.context.stderr.write(`venue-files: ${escapeText(hint)}\n`);
+  }
 }
 
-async function listTrash(place: TrashInput, session: FileSession): Promise<number> {
+async function listTrash(place: Given<TrashInput>, session: FileSession): Promise<number> {
   const { nameOf } = await session.callers();
   for await (const entry of trashEntries(place, session)) {
     const { id, path, kind, deleted, by } = entry;
@@ -234,7 +231,7 @@ async function listTrash(place: TrashInput, session: FileSession): Promise<numbe
   return EXIT.ok;
 }
 
-async function emptyTrash(place: TrashInput, session: FileSession<"trash">): Promise<number> {
+async function emptyTrash(place: Given<TrashInput>, session: FileSession<"trash">): Promise<number> {
   const ids: string[] = [];
   for await (const { id } of trashEntries(place, session)) ids.push(id);
   if (ids.length === 0) return EXIT.ok;

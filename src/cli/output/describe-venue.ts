@@ -5,6 +5,7 @@ import type { DidGrant, UcanConfig, VenueConfig } from "../../config/types.js";
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
+import type { RootFacts } from "../../core/ports/operation.js";
 import { printDuration } from "../arguments/duration.js";
 import type { BannerRoot } from "./banner.js";
 import { verbsIn } from "./rights.js";
@@ -29,7 +30,7 @@ export interface VenueFacts {
   /** Grants in the configuration, with canonical DIDs. */
   readonly grants: readonly DidGrant[];
   readonly revocations: RevocationFacts;
-  readonly roots: readonly RootFacts[];
+  readonly roots: readonly ShownRoot[];
   /** One row for each profile with a shell: its name, and the sandbox of its commands. */
   readonly commands: readonly (readonly string[])[];
   /** The state directory, whether or not it is needed. Absent: there is none. */
@@ -50,18 +51,17 @@ export interface TokenFacts {
 /** The revocation list in use. Without `path` there can be none; without `entries` the file does not exist yet. */
 export interface RevocationFacts {
   readonly path?: string;
-  readonly entries?: number;
+  readonly entries?: number | undefined;
   has(did: string): boolean;
   /** Whether a static token is revoked, by its DID or by its name below the venue. */
   hasToken(name: string, did: string): boolean;
 }
 
-export interface RootFacts extends BannerRoot {
+export interface ShownRoot extends BannerRoot, Pick<RootFacts, "patterns"> {
   /** Mechanism that confines paths to the root. */
   readonly engine: string;
   /** Description of the journal; absent: none. */
   readonly journal?: string;
-  readonly patterns?: { readonly deny: readonly string[]; readonly protect: readonly string[] };
 }
 
 /** Text of `check` for one venue: its settings, and the authority of each caller. */
@@ -108,7 +108,7 @@ export function describeVenue(facts: VenueFacts): string {
 }
 
 /** The deny and protect patterns of a root. */
-function guardsText({ deny, protect }: NonNullable<RootFacts["patterns"]> = { deny: [], protect: [] }): string {
+function guardsText({ deny, protect }: NonNullable<ShownRoot["patterns"]> = { deny: [], protect: [] }): string {
   const parts = [
     ...(deny.length === 0 ? [] : [`hides ${deny.join(", ")}`]),
     ...(protect.length === 0 ? [] : [`protects ${protect.join(", ")}`]),
@@ -151,7 +151,7 @@ function revocationList({ path, entries }: RevocationFacts): string {
   return `${counted(entries, "entry", "entries")} in ${path}`;
 }
 
-const isOwned = ({ owner }: RootFacts): boolean => owner !== undefined;
+const isOwned = ({ owner }: ShownRoot): boolean => owner !== undefined;
 
 function* rightsOf(facts: VenueFacts): Generator<readonly string[]> {
   const { config, localTokenIn, roots, revocations } = facts;
@@ -206,7 +206,7 @@ const grantsOf = (caps: readonly Capability[]): readonly Grant[] =>
 const NOTHING = "nothing";
 const REVOKED = "nothing, it is revoked";
 
-function inRoots(roots: readonly RootFacts[], grants: readonly Grant[]): string {
+function inRoots(roots: readonly ShownRoot[], grants: readonly Grant[]): string {
   const parts = roots.flatMap((root) => {
     const verbs = verbsIn(root, grants);
     return verbs.length === 0 ? [] : [`${root.name}: ${verbs.join(", ")}`];

@@ -128,8 +128,6 @@ function summary(
   return `${shortDid(key.did)} gives ${shortDid(to)} ${what} until ${until}. Id ${id}`;
 }
 
-// Warns of a new token that will not work at the configured venue.
-
 /** A newly minted token. */
 interface NewGrant {
   readonly signer: string;
@@ -144,7 +142,7 @@ interface NewGrant {
  *
  * @param view absent: owners are unknown
  */
-export function* grantWarnings(made: NewGrant, view: VenueView | undefined): Generator<string> {
+function* grantWarnings(made: NewGrant, view: VenueView | undefined): Generator<string> {
   const { signer, audience } = made;
   const canonical = (did: string) => view?.canonicalDid(did) ?? did;
   if (canonical(audience) === canonical(signer)) yield "the token is for its own signer";
@@ -183,8 +181,6 @@ function warningOf(capability: Capability, { signer, token }: NewGrant, view: Ve
 }
 
 const isSame = (a: Capability, b: Capability): boolean => a.with === b.with && a.can === b.can;
-
-// Checks the audience of a new token.
 
 /** Checks that the value of `--to` can be an audience. @throws UsageError */
 export function checkTo(did: string): void {

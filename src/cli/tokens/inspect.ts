@@ -116,10 +116,8 @@ function likelyOwner(unproven: readonly UcanToken<Grant>[], root: string | undef
   return (found ?? unproven[0])?.decoded?.issuer;
 }
 
-// Inspects identity tokens and invocations.
-
 /** Context of an inspection. */
-export interface Inspection {
+interface Inspection {
   readonly wanted: Capability | undefined;
   /** Absent: owners are unknown. */
   readonly view: VenueView | undefined;
@@ -129,13 +127,13 @@ export interface Inspection {
 }
 
 /** An inspected token. */
-export interface Inspected {
+interface Inspected {
   readonly report: TokenReport;
   readonly text: string;
 }
 
 /** Inspects an identity token: it grants nothing, but can be valid or invalid. */
-export function inspectIdentity(text: string, token: DecodedToken, inspection: Inspection): Inspected {
+function inspectIdentity(text: string, token: DecodedToken, inspection: Inspection): Inspected {
   const fault = faultOf(text, token, inspection);
   const { issuer, audience, expiresAt, notBefore } = token;
   const link: LinkReport = {
@@ -174,8 +172,6 @@ function faultOf(text: string, { audience }: DecodedToken, { view, verifier }: I
   });
   return "refused" in verdict ? verdict.refused : undefined;
 }
-
-// The token rules of a configuration, without opening the venue.
 
 /** The token rules of a configuration, without opening a venue: creates nothing and accesses no root. */
 export interface VenueView extends Pick<Access, "key" | "verifier" | "revocations" | "canonicalDid"> {
