@@ -11,6 +11,30 @@ export const REQUEST_MS = 2000;
 /** A connection may take longer: no request is on its way by it yet. */
 const CONNECT_MS = 5000;
 
+/** A process whose timer fires so much late stood still, perhaps with the machine. */
+const STOOD_STILL_MS = 500;
+
+/**
+ * Gives something up that takes too long, once what has come until then is read. A process that stood still waits once more, as whoever is
+ * to answer may have stood still with it. @returns keeps it from being given up
+ */
+export function giveUpAfter(ms: number, giveUp: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const wait = (isAgain: boolean): void => {
+    const due = performance.now() + ms;
+    timer = setTimeout(() => {
+      if (!isAgain && performance.now() - due > STOOD_STILL_MS) wait(true);
+      else setImmediate(() => void (isOver || giveUp()));
+    }, ms);
+  };
+  wait(false);
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+}
+
 export interface Engine {
   readonly postgres: typeof postgres;
   readonly url: string;
@@ -88,13 +112,12 @@ export class Connection {
     const client = this.#client;
     const begun = performance.now();
     const { requests } = this.#engine;
-    let timer: NodeJS.Timeout | undefined;
+    let keep = () => {};
     let wait = (_ms: number) => {};
     const expired = new Promise<never>((_, reject) => {
       wait = (left) => {
-        clearTimeout(timer);
-        // What came while this process stood still is read first.
-        timer = setTimeout(() => setImmediate(() => reject(unavailable("timeout"))), left);
+        keep();
+        keep = giveUpAfter(left, () => reject(unavailable("timeout")));
       };
     });
     wait(ms);
@@ -116,7 +139,7 @@ export class Connection {
       if (isUnavailable(error) && client.isReady) this.#drop(client);
       throw error;
     } finally {
-      clearTimeout(timer);
+      keep();
       wait = () => {};
       if (requests.durations.length < MOST_DURATIONS) requests.durations.push(performance.now() - begun);
     }
@@ -156,14 +179,14 @@ export class Connection {
         },
       }),
     };
-    const timer = setTimeout(() => this.#drop(client), CONNECT_MS);
+    const keep = giveUpAfter(CONNECT_MS, () => this.#drop(client));
     client.ready = client.sql.unsafe("SELECT 1").then(
       () => {
         client.isReady = true;
-        clearTimeout(timer);
+        keep();
       },
       (error: unknown) => {
-        clearTimeout(timer);
+        keep();
         this.#drop(client);
         throw error;
       },
@@ -226,12 +249,12 @@ export class Pool {
 
   #wait(): Promise<Connection> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const keep = giveUpAfter(REQUEST_MS, () => {
         this.#waiting.splice(this.#waiting.indexOf(take), 1);
         reject(unavailable("busy"));
-      }, REQUEST_MS);
+      });
       const take = (connection: Connection) => {
-        clearTimeout(timer);
+        keep();
         resolve(connection);
       };
       this.#waiting.push(take);

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { ConfigError } from "../../config/errors.js";
 import type { SharedQuery } from "../../core/ports/shared.js";
-import { Connection, type Engine, REQUEST_MS } from "./connection.js";
+import { Connection, type Engine, giveUpAfter, REQUEST_MS } from "./connection.js";
 
 const RETRY_MS = 500;
 const MAX_PAYLOAD_BYTES = 7900;
@@ -51,18 +51,18 @@ export class Notifications {
   /** A pooler by transaction takes LISTEN and tells nothing. @throws ConfigError */
   async hearOneself(send: (word: string) => Promise<void>): Promise<void> {
     const word = randomBytes(8).toString("hex");
-    let timer: NodeJS.Timeout | undefined;
+    let keep = () => {};
     let stop = () => {};
     try {
       const heard = new Promise<void>((resolve, reject) => {
-        timer = setTimeout(() => reject(new ConfigError([POOLER], 78)), REQUEST_MS);
+        keep = giveUpAfter(REQUEST_MS, () => reject(new ConfigError([POOLER], 78)));
         stop = this.hear("hello", (payload) => {
           if (payload === word) resolve();
         });
       });
       await Promise.all([send(word), heard]);
     } finally {
-      clearTimeout(timer);
+      keep();
       stop();
     }
   }

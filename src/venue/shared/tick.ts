@@ -3,7 +3,7 @@
 import type { Log } from "../../core/ports/log.js";
 import type { SharedQuery } from "../../core/ports/shared.js";
 import { codeOf, fieldsOf } from "../../core/unknown.js";
-import { type Connection, unavailable } from "./connection.js";
+import { type Connection, giveUpAfter, unavailable } from "./connection.js";
 import type { OwnInstance, SeenInstance, TickRow } from "./instances.js";
 
 const TICK_MS = 1000;
@@ -79,11 +79,11 @@ export class Tick {
 
   /** Reads what is there now. @throws SHARED_STATE_UNAVAILABLE where that takes more than 2 s */
   refresh(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
+    let keep = () => {};
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(unavailable("stale")), MOST_WAIT_MS);
+      keep = giveUpAfter(MOST_WAIT_MS, () => reject(unavailable("stale")));
     });
-    return Promise.race([this.now(), late]).finally(() => clearTimeout(timer));
+    return Promise.race([this.now(), late]).finally(keep);
   }
 
   /** A read that begins after this call. @throws SHARED_STATE_UNAVAILABLE */
