@@ -13,6 +13,20 @@ export async function until(holds: () => unknown, everyMs = 20): Promise<void> {
   }
 }
 
+const STEP_MS = 20;
+
+/** Milliseconds that something takes while this process runs: what it stands still counts as one step. */
+export async function steadyMs(work: () => Promise<unknown>): Promise<number> {
+  let steps = 0;
+  const timer = setInterval(() => steps++, STEP_MS);
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+  }
+  return steps * STEP_MS;
+}
+
 /** Milliseconds of processor time that some work takes in this process: what others do on the machine does not count. */
 export async function processorMs(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();

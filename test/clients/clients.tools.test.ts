@@ -42,7 +42,7 @@ for (const [language, program, first, reason] of CLIENTS)
           transport === "HTTP" ? [`${(await serve(roots)).url}/mcp`] : [process.execPath, CLI, "mcp", ...roots];
         const home = makeFolder();
         const { stdout } = await promisify(execFile)(program, [...first, version, folder, ...server], {
-          ...{ timeout: 60_000, env: { PATH: process.env["PATH"], HOME: home, TMPDIR: home } },
+          ...{ timeout: 180_000, env: { PATH: process.env["PATH"], HOME: home, TMPDIR: home } },
         });
         expect(JSON.parse(stdout)).toEqual({
           ...{ version, missing, read: "a", completed: ["sub/"], templates: ["venue://{root}/{+path}"] },
@@ -56,7 +56,7 @@ needs(python !== "", "Covia's Python client, which needs pip (scripts/python-cli
   "Covia's Python client does its calls",
   async () => {
     const { venue, url } = await openVenue();
-    const { stdout } = await promisify(execFile)(python, [scriptOf("python-client.py"), url], { timeout: 60_000 });
+    const { stdout } = await promisify(execFile)(python, [scriptOf("python-client.py"), url], { timeout: 180_000 });
     const etag = expect.any(String);
     expect(JSON.parse(stdout)).toEqual({
       ...{ status: "OK", did: venue.did, operations: expect.any(Number), asset: true, job: true },

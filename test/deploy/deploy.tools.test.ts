@@ -6,12 +6,12 @@ import { connect as connectHttp2 } from "node:http2";
 import { type RequestOptions, request } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder, type Running, start } from "../cli/process.js";
 import { describeWhere } from "../needs.js";
 import { send as sendTo } from "../surfaces/http/client.js";
+import { steadyMs, until } from "../until.js";
 
 // The image without a container engine: bubblewrap runs what the Dockerfile says, as its user, on a read-only file system,
 // without capabilities.
@@ -110,13 +110,12 @@ describeWhere(hasBubblewrap(), "bubblewrap does not work here")("the image", () 
       stream.on("data", (chunk) => {
         said += chunk;
       });
-    const until = async (done: () => boolean | Promise<boolean>) => {
-      for (let tries = 0; !(await done()); tries++) {
-        if (tries > 300 || child.exitCode !== null) throw new Error(`not in time: ${said}`);
-        await sleep(25);
-      }
-    };
-    await until(() => said.includes("Stop with Ctrl-C"));
+    const soon = (done: () => boolean | Promise<boolean>) =>
+      until(() => {
+        if (child.exitCode !== null) throw new Error(`It has ended: ${said}`);
+        return done();
+      });
+    await soon(() => said.includes("Stop with Ctrl-C"));
     expect(run(HEALTH)).toBe("ok\n");
 
     const url = `http://127.0.0.1:${PORT}/api/v1/files`;
@@ -131,12 +130,13 @@ describeWhere(hasBubblewrap(), "bubblewrap does not work here")("the image", () 
     writeFileSync(at("etc/venue.json5"), JSON.stringify(config));
     const inner = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim().split(" ")[0]);
     process.kill(inner, "SIGHUP");
-    await until(async () => (await put("more")).status < 300);
+    await soon(async () => (await put("more")).status < 300);
 
-    const stopping = Date.now();
-    process.kill(inner, "SIGTERM");
-    await once(child, "exit");
-    expect(Date.now() - stopping).toBeLessThan(6000);
+    const ms = await steadyMs(async () => {
+      process.kill(inner, "SIGTERM");
+      await once(child, "exit");
+    });
+    expect(ms).toBeLessThan(6000);
     expect(said).toContain("Stopped.");
   });
 
@@ -307,12 +307,7 @@ describe("proxies", () => {
       venue = start(["serve", "--config", join(folder, "venue.json5")], { env: { IT: TOKEN } });
       await venue.until(/Stop with Ctrl-C/);
       child = proxy.start(folder, { venue: venuePort, proxy: port });
-      for (let tries = 0; ; tries++) {
-        const answer = await ask("/files/healthz").catch(() => undefined);
-        if (answer?.status === 200) break;
-        if (tries > 200) throw new Error(`${proxy.program} does not answer`);
-        await sleep(50);
-      }
+      await until(async () => (await ask("/files/healthz").catch(() => undefined))?.status === 200);
     });
     afterAll(async () => {
       child?.kill("SIGTERM");

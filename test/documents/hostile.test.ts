@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { DocumentProcesses } from "../../src/documents/document-processes.js";
 import { kindOfHead } from "../../src/documents/kinds.js";
+import { processorMs } from "../until.js";
 import { DOCUMENTS, damaged, documentOf, readBytes, zipOf } from "./hostile.js";
 
 /** More by hand: 200 take minutes. */
@@ -132,10 +133,9 @@ describe("a hostile document", () => {
 
   test.each([["<!---->"], ["\ufeff"], ["<!--"], ["-->"], [" <!-- --> "]])(
     "of many %j is told from others at once",
-    (begin) => {
-      const before = performance.now();
-      expect(kindOfHead(Buffer.from(`${begin.repeat(1024)}x`))).toBeUndefined();
-      expect(performance.now() - before).toBeLessThan(2_000);
+    async (begin) => {
+      const ms = await processorMs(() => expect(kindOfHead(Buffer.from(`${begin.repeat(1024)}x`))).toBeUndefined());
+      expect(ms).toBeLessThan(2_000);
       expect(kindOfHead(Buffer.from("\ufeff<!-- <x> -->\n<!----><!DOCTYPE html>"))).toBe("html");
       expect(kindOfHead(Buffer.from('\ufeff<?xml version="1.0"?>\n<!-- x --><html>'))).toBe("xhtml");
     },

@@ -9,6 +9,7 @@ import { inArena } from "../jail/arena.js";
 import { ROOT } from "../jail/files.js";
 import { foldEverywhere } from "../jail/fold-everywhere.js";
 import { run } from "../surfaces/http/client.js";
+import { until } from "../until.js";
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -221,20 +222,27 @@ describe("names that fold", () => {
       }
     });
 
-  /** Follows a path, does what is told, and gives so many events. */
-  async function told(adapter: FileAdapter, path: string, change: () => unknown, count: number): Promise<string[]> {
+  /** Follows a path, does what is told, and gives so many events. @param change gets what comes of it meanwhile */
+  async function told(
+    adapter: FileAdapter,
+    path: string,
+    change: (found: readonly string[]) => unknown,
+    count: number,
+  ): Promise<string[]> {
     const found: string[] = [];
     const changes = adapter.watch({ root: ROOT, path });
     let next = changes[Symbol.asyncIterator]().next();
     // It is watched once the first call for it is answered.
     await adapter.invoke("file:watch", { root: ROOT, path });
-    await change();
-    while (found.length < count) {
-      const { value } = await next;
-      if (value.type === "overflow") throw new Error("Changes were missed");
-      found.push(`${value.type} ${value.path} ${value.origin}`);
-      if (found.length < count) next = changes[Symbol.asyncIterator]().next();
-    }
+    const follow = async (): Promise<void> => {
+      while (found.length < count) {
+        const { value } = await next;
+        if (value.type === "overflow") throw new Error("Changes were missed");
+        found.push(`${value.type} ${value.path} ${value.origin}`);
+        if (found.length < count) next = changes[Symbol.asyncIterator]().next();
+      }
+    };
+    await Promise.all([change(found), follow()]);
     await changes[Symbol.asyncIterator]().return?.(undefined);
     return found;
   }
@@ -253,11 +261,11 @@ describe("names that fold", () => {
   test("a place that is taken away and comes again under another spelling is told of, and what happens in it", () =>
     onFolding(async (root, adapter) => {
       mkdirSync(join(root, "made"));
-      const change = async () => {
+      const change = async (found: readonly string[]) => {
         rmSync(join(root, "Place"), { recursive: true });
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        await until(() => found.length === 1);
         renameSync(join(root, "made"), join(root, "pLACE"));
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        await until(() => found.length === 2);
         writeFileSync(join(root, "pLACE/new"), "1");
       };
       expect(await told(adapter, "place", change, 3)).toEqual([

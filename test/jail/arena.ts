@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "@jest/globals";
 import { stagedIn } from "../staged.js";
+import { PATIENCE_MS } from "../until.js";
 
 /** How the path of every arena begins. */
 const BASES = join(realpathSync(tmpdir()), "venue-files-test-");
@@ -155,7 +156,7 @@ export function openDescriptors(): string[] {
 
 /** Waits until nothing is open but `before`: the work behind an answer goes on until its next check. */
 export async function expectClosedSoon(before: readonly string[]): Promise<void> {
-  const end = performance.now() + 10_000;
+  const end = performance.now() + PATIENCE_MS;
   let now = openDescriptors();
   while (now.length > before.length && performance.now() < end) {
     // A turn of the event loop would ask the kernel for every descriptor thousands of times a second.

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { createHash, randomInt } from "node:crypto";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   cpSync,
@@ -18,10 +18,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createFileAdapter } from "../../src/index.js";
+import { chance } from "../chance.js";
 
 const LIBRARY = new URL("../../dist/index.js", import.meta.url).href;
 
-/** Chosen at random, of many: test/database/check-pages.test.ts damages every kind of page. */
+/** Of many: test/database/check-pages.test.ts damages every kind of page. */
 const FLIPS = 6;
 const CHANGES = 300;
 let journal = "";
@@ -111,13 +112,14 @@ describe("a damaged journal", () => {
   test("never ends the process that opens it: flipped bytes", async () => {
     const names = Array.from({ length: FLIPS }, (_, index) => `flip-${index}`);
     const places: Record<string, number[]> = {};
+    const random = chance();
     for (const name of names) {
       const path = makeRoot(name);
       const bytes = readFileSync(path);
       // One byte, or a whole run of them.
-      const start = randomInt(bytes.length - 64);
+      const start = random(bytes.length - 64);
       places[name] = [start];
-      const length = Math.random() < 0.5 ? 1 : 64;
+      const length = random(2) === 0 ? 1 : 64;
       for (let offset = 0; offset < length; offset++)
         bytes.writeUInt8(bytes.readUInt8(start + offset) ^ 0xff, start + offset);
       writeFileSync(path, bytes);

@@ -11,7 +11,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter/adapter.js";
 import { parseFileConfig } from "../../src/config/load.js";
@@ -24,6 +23,7 @@ import { RootJournal } from "../../src/journal/journal.js";
 import { type PruneRules, Pruner } from "../../src/journal/prune.js";
 import { type JournalStore, openStore, type StoreUser } from "../../src/journal/store.js";
 import { useGround } from "../ops/ground.js";
+import { until } from "../until.js";
 
 const DAY_MS = 86_400_000;
 
@@ -282,8 +282,7 @@ describe("shares of the kept content", () => {
       const { entries } = await ground.run("history", { path: loud, limit: 100 });
       return entries.findLast(({ before }) => before !== null)?.undoable;
     };
-    for (let left = 200; left > 0 && (await isFirstKept()) !== false; left--) await pause(50);
-    expect(await isFirstKept()).toBe(false);
+    await until(async () => (await isFirstKept()) === false);
     await ground.run("undo", { last: 2 }, somebody);
     expect(ground.get(theirs)).toHaveLength(size);
   });

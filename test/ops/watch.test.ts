@@ -42,7 +42,7 @@ async function eventsAfter(
 ): Promise<string[]> {
   const found: string[] = [];
   for (let next = cursor; found.length < count; ) {
-    const answer = await on.run("watch", { cursor: next, waitMs: 2000, ...input });
+    const answer = await on.run("watch", { cursor: next, waitMs: 30_000, ...input });
     if (answer.events.length === 0) throw new Error(`nothing more came after: ${found.join(", ")}`);
     found.push(...shown(answer).filter((event) => !isLate(event)));
     next = answer.cursor;
@@ -115,7 +115,7 @@ describe("watch", () => {
     let cursor = await start();
     for (const [name, input, events] of changes) {
       await on.run(name as "write", input);
-      const told = await on.run("watch", { cursor, waitMs: 2000 });
+      const told = await on.run("watch", { cursor, waitMs: 30_000 });
       expect([name, ...shown(told)]).toEqual([name, ...events]);
       cursor = told.cursor;
     }

@@ -7,6 +7,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { createVenue, type Venue, type VenueConfigInput } from "../../src/index.js";
 import { describeWhere } from "../needs.js";
 import { run } from "../surfaces/http/client.js";
+import { PATIENCE_MS } from "../until.js";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
   existsSync(path),
@@ -97,7 +98,7 @@ async function visit(
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   page.on("pageerror", (error) => problems.push(`${error.message}\n${error.stack ?? ""}`));
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type()) && !EXPECTED.test(message.text())) problems.push(message.text());

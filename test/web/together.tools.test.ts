@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { Client } from "@modelcontextprotocol/client";
 import type { Page, Route } from "playwright-core";
 import { mcpClient } from "../surfaces/mcp/sessions.js";
+import { until } from "../until.js";
 import { call, editor, entries, entry, inBrowser, openStage, type Stage, TOKENS, typeFirst } from "./browser.js";
 
 // Several at once: two browsers and an MCP client on one file; links and sessions between tabs.
@@ -26,12 +27,10 @@ inBrowser("several at once", () => {
 
   /** The page does not wait for the venue. */
   async function hasEnded(token: string): Promise<void> {
-    for (let tries = 0; tries < 100; tries += 1) {
+    await until(async () => {
       const answer = (await call(stage.venue, "auth:whoami", {}, token)) as { error?: string };
-      if (answer.error?.includes("Invalid or expired token") === true) return;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    throw new Error("The session goes on");
+      return answer.error?.includes("Invalid or expired token") === true;
+    }, 100);
   }
 
   beforeAll(async () => {

@@ -18,6 +18,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { packTar } from "modern-tar";
 import { createFileAdapter, type FileAdapter } from "../../../src/index.js";
 import { bodyOf, run as runHttp } from "../../surfaces/http/client.js";
+import { until } from "../../until.js";
 import { runHere } from "../in-process.js";
 import { CLI, cleanUp, type Finished, makeFolder, type Running, run, start, startNode } from "../process.js";
 
@@ -696,10 +697,7 @@ describe("what was purged", () => {
     const purge = await runHere(["purge", "-y", "r:secrets", "--config", "venue.json5"], { cwd: folder });
     expect(purge.status).toBe(0);
     // Notes of the other process go a second after they have ended.
-    for (const end = Date.now() + 20_000; found(folder).length > 0 && Date.now() < end; ) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    expect(found(folder)).toEqual([]);
+    await until(() => found(folder).length === 0, 100);
     await files.close();
   });
 

@@ -28,7 +28,7 @@ import { type Child, mounted, mountsPossible, withChild } from "../start-child.j
 import { ATTEMPT_NAMES, ATTEMPTS } from "./attempts.js";
 
 /** A call that takes longer waits for somebody at the other end. */
-const DEADLINE_MS = 2000;
+const DEADLINE_MS = 60_000;
 
 const ANSWERS: Readonly<Record<string, string>> = {
   list: "NOT_A_DIRECTORY",

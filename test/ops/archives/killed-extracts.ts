@@ -1,7 +1,6 @@
 // Kills processes in the middle of archive:extract and archive:zip, and looks at what the next one makes of it.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -64,7 +63,7 @@ export async function killExtracts(kills: number): Promise<Found> {
     for (let kill = 0; kill < kills; kill++) {
       // By turns at any moment, before a rename of the first group, and before one after it, where all may be done.
       const isAmid = kill % 3 === 1;
-      const before = kill % 3 === 0 ? 0 : isAmid ? randomInt(2, FILES) : FILES + randomInt(1, 3);
+      const before = kill % 3 === 0 ? 0 : isAmid ? 2 + ((kill * 5) % (FILES - 2)) : FILES + 1 + (kill % 2);
       const child = spawn(process.execPath, [
         "--input-type=module",
         "-e",

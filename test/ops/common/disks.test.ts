@@ -13,7 +13,6 @@ import fs, {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import { NativeSource } from "../../../src/jail/native/calls.js";
@@ -22,6 +21,7 @@ import { ROOT } from "../../jail/files.js";
 import { bytesBelow, limitDisk } from "../../jail/small-disk.js";
 import { type Child, isRoot, NOBODY, startChild } from "../../jail/start-child.js";
 import { needs } from "../../needs.js";
+import { until } from "../../until.js";
 import { failureOf, type GroundOptions, useGround } from "../ground.js";
 
 afterEach(() => {
@@ -146,7 +146,7 @@ describe("a full disk with something in the trash", () => {
     expect(await names()).toEqual(["c", "b", "a"]);
     expect(full.ground.get("old").toString()).toBe("old token\n");
     // What a copy has staged is removed in the background.
-    for (let left = 100; left > 0 && full.ground.staged().length > 1; left--) await pause(20);
+    await until(() => full.ground.staged().length <= 1);
     expect(full.ground.staged()).toEqual(["trash"]);
   });
 
@@ -560,7 +560,7 @@ describe("items of the trash changed by others", () => {
     for (const path of ["t/a", "t/b/c", "t/b/d"]) ground.put(path, "x");
     mkdirSync(join(ground.dir, "t/empty"));
     await run("delete", { path: "t", recursive: true });
-    for (let left = 100; left > 0 && (await newest())?.files === undefined; left--) await pause(20);
+    await until(async () => (await newest())?.files !== undefined);
     expect(await newest()).toMatchObject({ kind: "directory", files: 3 });
     await run("undo", { last: 1 });
     expect(ground.names("t/b")).toEqual(["c", "d"]);

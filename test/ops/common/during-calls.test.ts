@@ -17,6 +17,7 @@ import { NativeSource } from "../../../src/jail/native/calls.js";
 import { pool } from "../../../src/jail/pool.js";
 import { OPERATIONS } from "../../../src/ops/registry.js";
 import { answer } from "../../../src/surfaces/mcp/answer.js";
+import { until } from "../../until.js";
 import { entriesBelow, failureOf, type Ground, useGround } from "../ground.js";
 
 // An error behind a commit is never told as if nothing had happened: every system call of every change fails once.
@@ -458,9 +459,7 @@ describe("a root that asks about everything", () => {
     expect(ask.mock.calls.length + hold.mock.calls.length).toBe(1);
     expect([...whenAsked, [state(), ground.names()]]).toEqual([before, before]);
     // A copy made in vain is removed behind the answer.
-    const end = performance.now() + 10_000;
-    while (ground.staged().length > 1 && performance.now() < end)
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => ground.staged().length <= 1);
     expect(ground.staged()).toEqual(["trash"]);
   });
 });

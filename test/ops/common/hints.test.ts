@@ -3,6 +3,7 @@ import { FileAdapterError } from "../../../src/core/errors/errors.js";
 import type { SurfaceContext } from "../../../src/core/ports/adapter.js";
 import { encodeText } from "../../../src/ops/content/encoding.js";
 import { foreignDifference, lookOf, unseenDifference } from "../../../src/path/looks.js";
+import { processorMs } from "../../until.js";
 import { entriesBelow, useGround } from "../ground.js";
 
 describe("hints", () => {
@@ -357,12 +358,13 @@ describe("text that looks alike", () => {
     ["office", "o\ufb03ce", "U+0066 U+0066 U+0069 in place of U+FB03"],
   ] as const;
 
-  test("runs of spaces do not hold the process", () => {
+  test("runs of spaces do not hold the process", async () => {
     const spaces = " ".repeat(40_000);
-    const startedMs = Date.now();
     // White space alone can be seen in the lines that are shown.
-    expect(unseenDifference(`a${spaces}\tb`, `a${spaces}b`)).toContain("U+0009 in place of");
-    expect(Date.now() - startedMs).toBeLessThan(5_000);
+    const ms = await processorMs(() =>
+      expect(unseenDifference(`a${spaces}\tb`, `a${spaces}b`)).toContain("U+0009 in place of"),
+    );
+    expect(ms).toBeLessThan(5_000);
   });
 
   describe("a name that looks like another", () => {
@@ -497,10 +499,11 @@ describe("text that looks alike", () => {
       expect(message).toContain("(differs in U+043E in place of U+006F)");
     });
 
-    test("is looked for in bounded time", () => {
-      const startedMs = Date.now();
-      expect(foreignDifference("a".repeat(100_000), `${"a".repeat(50_000)}b`)).toBeUndefined();
-      expect(Date.now() - startedMs).toBeLessThan(5_000);
+    test("is looked for in bounded time", async () => {
+      const ms = await processorMs(() =>
+        expect(foreignDifference("a".repeat(100_000), `${"a".repeat(50_000)}b`)).toBeUndefined(),
+      );
+      expect(ms).toBeLessThan(5_000);
     });
 
     test("what can be seen is told as before", async () => {

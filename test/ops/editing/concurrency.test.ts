@@ -1,7 +1,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { CallScope } from "../../../src/core/call/scope.js";
 import { systemClock } from "../../../src/core/clock.js";
@@ -15,6 +14,7 @@ import { createMemoryBackend } from "../../backend/memory/memory.js";
 import { deferred, dispatchOn, turn } from "../../dispatch/fake.js";
 import { useDrives } from "../../drives/ground.js";
 import { startChild } from "../../jail/start-child.js";
+import { until } from "../../until.js";
 import { failureOf, useGround } from "../ground.js";
 import { sha256Of } from "./edit-fixture.js";
 
@@ -65,8 +65,7 @@ describe("edits of one file at the same time lose nothing", () => {
     const invoke: Invoke = (operation, input) => ground.adapter.invoke(`file:${operation}`, input);
     expect(await race(invoke, { root: "r", path: "a" })).toMatchObject({ content: counters(EDITS) });
     // The file that was replaced last stays for a while.
-    for (const until = Date.now() + 10_000; ground.staged().length > 0 && Date.now() < until; ) await sleep(50);
-    expect(ground.staged()).toEqual([]);
+    await until(() => ground.staged().length === 0);
   });
 
   test("in a temp root and in a drive", async () => {

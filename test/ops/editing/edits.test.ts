@@ -5,6 +5,7 @@ import fc from "fast-check";
 import type { CallTerms } from "../../../src/core/call/terms.js";
 import { etagOf } from "../../../src/core/etag.js";
 import { brokenBytes, brokenLength, brokenText } from "../../../src/ops/content/broken-text.js";
+import { processorMs } from "../../until.js";
 import { useGround } from "../ground.js";
 import { sha256Of } from "./edit-fixture.js";
 
@@ -155,11 +156,12 @@ describe("file:edit of all occurrences", () => {
 
   test("is refused before texts are made for more than a write may add", async () => {
     ground.put("f", "a\n".repeat(100_000));
-    const startedMs = Date.now();
     const newText = "b\r\n".repeat(1_000);
-    const error = await ground.fail("edit", { path: "f", oldText: "a", newText, replaceAll: true });
-    expect(error.code).toBe("TOO_LARGE");
-    expect(Date.now() - startedMs).toBeLessThan(5_000);
+    const ms = await processorMs(async () => {
+      const error = await ground.fail("edit", { path: "f", oldText: "a", newText, replaceAll: true });
+      expect(error.code).toBe("TOO_LARGE");
+    });
+    expect(ms).toBeLessThan(5_000);
     // Many edits together may add no more than one.
     const edits = Array.from({ length: 10 }, () => ({ oldText: "a", newText: "b\r\n".repeat(20), replaceAll: true }));
     expect(await ground.fail("edit", { path: "f", edits })).toMatchObject({ code: "TOO_LARGE" });
@@ -560,11 +562,10 @@ test("bytes that are partly UTF-8 become a text and come back", () => {
   );
 });
 
-test("millions of bad bytes take no object each", () => {
+test("millions of bad bytes take no object each", async () => {
   const text = "\udce9a".repeat(4_000_000);
-  const startedMs = Date.now();
-  expect(brokenBytes(text).equals(latin1("\xe9a".repeat(4_000_000)))).toBe(true);
-  expect(Date.now() - startedMs).toBeLessThan(5_000);
+  const ms = await processorMs(() => expect(brokenBytes(text).equals(latin1("\xe9a".repeat(4_000_000)))).toBe(true));
+  expect(ms).toBeLessThan(5_000);
 });
 
 describe("file:edit of a file in which some bytes are no UTF-8", () => {

@@ -8,6 +8,7 @@ import { createMemoryStore } from "../../../src/drive/store/memory.js";
 import { sectionsOf } from "../../../src/ops/patching/input.js";
 import type { FileInputs } from "../../../src/schema/types.js";
 import { openDrives, type TestDrives } from "../../backend/drive/open-drives.js";
+import { processorMs } from "../../until.js";
 import { failureOf, useGround } from "../ground.js";
 
 const patchOf = (...lines: readonly string[]): string => ["*** Begin Patch", ...lines, "*** End Patch", ""].join("\n");
@@ -511,17 +512,17 @@ describe("a patch that is as long as patches may be", () => {
       `*** Begin Patch\n*** Update File: f\n@@ ${"\ufffd".repeat(most / 3 - 40)}x\n+y\n*** End Patch`,
     ],
     ["many sections", `*** Begin Patch\n${"*** Delete File: f\n".repeat(most / 20)}*** End Patch`],
-  ])("is parsed in a moment: %s", (_, patch) => {
-    const startedMs = Date.now();
-    expect(() => sectionsOf({ root: "r", patch })).not.toThrow(RangeError);
-    expect(Date.now() - startedMs).toBeLessThan(8_000);
+  ])("is parsed in a moment: %s", async (_, patch) => {
+    const ms = await processorMs(() => expect(() => sectionsOf({ root: "r", patch })).not.toThrow(RangeError));
+    expect(ms).toBeLessThan(8_000);
   });
 
   test("finds the end of a file among many like places", async () => {
     ground.put("f", `x\n${"\n".repeat(60_000)}y\n`);
     const patch = "*** Begin Patch\n*** Update File: f\n@@\n \n+z\n*** End of File\n*** End Patch\n";
-    const startedMs = Date.now();
-    expect(await ground.fail("patch", { patch })).toMatchObject({ code: "NO_MATCH" });
-    expect(Date.now() - startedMs).toBeLessThan(8_000);
+    const ms = await processorMs(async () =>
+      expect(await ground.fail("patch", { patch })).toMatchObject({ code: "NO_MATCH" }),
+    );
+    expect(ms).toBeLessThan(8_000);
   });
 });

@@ -2,6 +2,7 @@ import { readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { encryptedPdf, pdfWith } from "../../documents/make-pdf.js";
+import { processorMs } from "../../until.js";
 import { useGround } from "../ground.js";
 
 const ground = useGround();
@@ -40,11 +41,13 @@ describe("pages", () => {
   );
 
   test("that are mostly spaces are refused at once", async () => {
-    const before = performance.now();
-    for (const pages of [`1${" ".repeat(200_000)}x`, `1 -${" ".repeat(200_000)}x`]) {
-      expect(await ground.fail("read", { path: "a", mode: "extract", pages })).toMatchObject({ code: "INVALID_INPUT" });
-    }
-    expect(performance.now() - before).toBeLessThan(5_000);
+    const ms = await processorMs(async () => {
+      for (const pages of [`1${" ".repeat(200_000)}x`, `1 -${" ".repeat(200_000)}x`]) {
+        const failed = await ground.fail("read", { path: "a", mode: "extract", pages });
+        expect(failed).toMatchObject({ code: "INVALID_INPUT" });
+      }
+    });
+    expect(ms).toBeLessThan(5_000);
     ground.put("a.pdf", PAGES);
     expect(await extract("a.pdf", { pages: " 3 - 4 " })).toMatchObject({ firstPage: 3, lastPage: 4 });
   });

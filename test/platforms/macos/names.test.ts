@@ -484,7 +484,7 @@ describe("roots", () => {
       writeFileSync(join(base, STORED, path, "other.md"), "external");
       const seen = new Set<string>();
       for (let next = cursor, at = 0; !expected.every((one) => seen.has(one)) && at < 20; at++) {
-        const answer = await call("watch", { root: "one", path, cursor: next, waitMs: 5000 });
+        const answer = await call("watch", { root: "one", path, cursor: next, waitMs: 30_000 });
         next = answer["cursor"];
         for (const event of answer["events"] as { path: string }[]) seen.add(event.path);
       }

@@ -130,8 +130,8 @@ test.each(["SIGINT", "SIGBREAK", "SIGHUP"])(
       stateDir: join(folder, `state-${signal}`),
       file: { roots: { t: { temp: true } } },
     });
-    // Wine gives programs without a window no console to close: the event comes from within.
-    const closing = `data:text/javascript,process.stdout.on("resize",()=>{});setTimeout(()=>process.emit("${signal}"),4000).unref()`;
+    // Wine gives programs without a window no console to close: the event comes from within, once the server has said that it is there.
+    const closing = `data:text/javascript,process.stdout.on("resize",()=>{});const{write}=process.stdout;process.stdout.write=function(text,...more){if(String(text).includes("Ctrl-C"))setTimeout(()=>process.emit("${signal}"),1000);return(write.call(this,text,...more))}`;
     const server = startNode(["--import", closing, CLI, "serve", "--config", config], {
       cwd: folder,
     });
@@ -183,7 +183,10 @@ describe("a file that another program has open", () => {
     writeFileSync(path, "old");
     expect(await whileHeld(path, 60_000, change)).toBe("BUSY");
     expect(readFileSync(path, "utf8")).toBe("old");
-    expect(await whileHeld(path, 400, change)).toEqual(expect.any(Object));
+    // On a busy machine it may let go too late.
+    let changed: unknown;
+    for (let tries = 0; tries < 5 && typeof changed !== "object"; tries++) changed = await whileHeld(path, 400, change);
+    expect(changed).toEqual(expect.any(Object));
   });
 });
 

@@ -91,7 +91,7 @@ withBwrap("jettson_shell_run", () => {
   test("is ended in time, with all that it has started, and what it wrote is kept", async () => {
     const command = "echo before; (setsid sh -c 'sleep 60; touch late' &) ; sleep 60 & sleep 60";
     // Time enough to begin on a busy machine.
-    expect(await sh(command, { timeout_seconds: 3 })).toEqual(ran("before\n", { exit_code: 124, timed_out: true }));
+    expect(await sh(command, { timeout_seconds: 8 })).toEqual(ran("before\n", { exit_code: 124, timed_out: true }));
     await gone("sleep 60");
     expect(await sh("sleep 61 >/dev/null 2>&1 & echo on; touch made")).toEqual(ran("on\n"));
     await gone("sleep 61");

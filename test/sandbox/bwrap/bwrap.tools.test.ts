@@ -31,6 +31,7 @@ import { SYSCALLS, type SyscallTable } from "../../../src/sandbox/bwrap/seccomp.
 import { networkArguments, networkRefusal, networkTools } from "../../../src/sandbox/bwrap/user-network.js";
 import { CLI, cleanUp, makeFolder } from "../../cli/process.js";
 import { describeWhere, needs } from "../../needs.js";
+import { until } from "../../until.js";
 import { bwrapHere, ENV, isRoot, OWNER, processesWith, useShell } from "../ground.js";
 import { noMachine, runInMachine, serveInMachine } from "./network.js";
 
@@ -461,8 +462,7 @@ describe("the network", () => {
       await serveInMachine({ without: [other], files, commands: { web: WEB }, stays: true }, async (child) => {
         while (helpers(path).length === 0) await sleep(5);
         process.kill(child.pid ?? 0, "SIGKILL");
-        for (let look = 0; look < 250 && helpers(path).length > 0; look++) await sleep(20);
-        expect(helpers(path)).toEqual([]);
+        await until(() => helpers(path).length === 0);
       });
     });
   });

@@ -34,6 +34,7 @@ import { cleanUp, run } from "../../cli/process.js";
 import { startRacer } from "../../jail/races/start-racer.js";
 import { needs } from "../../needs.js";
 import { stagedIn } from "../../staged.js";
+import { until } from "../../until.js";
 import { bwrapHere, isRoot, OWNER, useShell } from "../ground.js";
 import { changesBy, told } from "../run-history.js";
 
@@ -144,8 +145,9 @@ describe("masks", () => {
       const body = {
         async *chunks() {
           yield Buffer.from("half");
+          await until(() => readdirSync(join(ground.dir, ".venue-files")).length > 1);
+          // Time for the command to look.
           await sleep(100);
-          expect(readdirSync(join(ground.dir, ".venue-files")).length).toBeGreaterThan(1);
           yield Buffer.from("whole");
         },
       };

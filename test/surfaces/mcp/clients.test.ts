@@ -6,6 +6,7 @@ import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/typ
 import { serveHere } from "../../cli/in-process.js";
 import { cleanUp, makeFolder, tempRootsIn } from "../../cli/process.js";
 import { png } from "../../ops/rendering/images.js";
+import { until } from "../../until.js";
 import { EVERYDAY } from "./everyday.js";
 import { rawHere } from "./here.js";
 import { linesOf, type RawClient, startRaw, toolCall } from "./raw.js";
@@ -173,8 +174,7 @@ test.each([
   });
   expect(honoredFilter).toEqual({ toolsListChanged: true, resourceSubscriptions: ["venue://docs/a.txt"] });
   writeFileSync(join(folder, "a.txt"), "new");
-  for (let tries = 0; tries < 60 && updates.length === 0; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await until(() => updates.length > 0);
   expect(updates).toEqual(["venue://docs/a.txt"]);
   expect((await client.readResource({ uri: "venue://docs/a.txt" })).contents[0]).toMatchObject({ text: "new" });
   await close();
@@ -205,8 +205,7 @@ test("client 1 over stdio, which subscribes", async () => {
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void updates.push(params.uri));
   await client.subscribeResource({ uri: "venue://docs/a.txt" });
   writeFileSync(join(folder, "a.txt"), "others");
-  for (let tries = 0; tries < 80 && updates.length === 0; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await until(() => updates.length > 0);
   expect(updates).toEqual(["venue://docs/a.txt"]);
   await client.unsubscribeResource({ uri: "venue://docs/a.txt" });
 });

@@ -1,7 +1,6 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { parseConfig } from "../../../src/config/load.js";
 import { approvalRequired } from "../../../src/core/errors/approval-texts.js";
@@ -19,6 +18,7 @@ import { deferred } from "../../dispatch/fake.js";
 import { describeWhere } from "../../needs.js";
 import { failureOf } from "../../ops/ground.js";
 import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../../postgres.js";
+import { until } from "../../until.js";
 
 const { privateKey } = signingKeyFromSeed(newSeed());
 const AGENT: SurfaceContext = { callerDID: "did:key:z6MkAgent" };
@@ -98,11 +98,6 @@ describeWhere(hasPostgres, NO_POSTGRES)("approvals, on two instances", () => {
     return approvals.decide(id, { allows, by: "person" });
   };
   const ids = ({ approvals }: Instance) => approvals.list().map(({ id }) => id);
-  async function until(holds: () => boolean): Promise<void> {
-    for (let tries = 0; tries < 200 && !holds(); tries++) await pause(50);
-    expect(holds()).toBe(true);
-  }
-
   test("are seen and decided by the other, once, and used once by either", async () => {
     const [one, two] = [await instance(), await instance()];
     const id = await one.ask("a");
@@ -156,17 +151,24 @@ describeWhere(hasPostgres, NO_POSTGRES)("approvals, on two instances", () => {
     const [one, two] = [await instance(), await instance()];
     const [kept, lost] = [await one.ask("e"), await one.ask("f")];
     for (const id of [kept, lost]) await decide(two, id, true);
-    const end = deferred();
-    const call = one.approvals.around(kept, AGENT, () => end.promise);
-    await pause(300);
+    const [begun, end] = [deferred(), deferred()];
+    const call = one.approvals.around(kept, AGENT, () => {
+      begun.resolve();
+      return end.promise;
+    });
+    await begun.promise;
     // Others cannot hold one up.
     expect(await two.use(kept, "e", OTHER)).toBe("other_input");
     expect(await two.use(kept, "e")).toBe("used");
     end.resolve();
     await call;
     expect(await two.use(kept, "e")).toBeUndefined();
-    void one.approvals.around(lost, AGENT, () => deferred().promise);
-    await pause(300);
+    await new Promise<void>((isHeld) => {
+      void one.approvals.around(lost, AGENT, () => {
+        isHeld();
+        return deferred().promise;
+      });
+    });
     await one.shared.close();
     expect(await two.use(lost, "f")).toBe("used");
   });
@@ -199,9 +201,10 @@ describeWhere(hasPostgres, NO_POSTGRES)("approvals, on two instances", () => {
     ).toMatchObject(gone);
     await engine.start();
     let fault: unknown = "gone";
-    for (let tries = 0; tries < 100 && fault === "gone"; tries++) {
-      fault = await two.use(id, "h").catch(() => pause(100, "gone"));
-    }
+    await until(async () => {
+      fault = await two.use(id, "h").catch(() => "gone");
+      return fault !== "gone";
+    });
     expect(fault).toBeUndefined();
   });
 });

@@ -17,6 +17,7 @@ import { SharedEvents } from "../../../src/venue/shared/pieces/events.js";
 import type { PostgresShared } from "../../../src/venue/shared/postgres.js";
 import { describeWhere } from "../../needs.js";
 import { hasPostgres, NO_POSTGRES, startPostgres, type TestEngine } from "../../postgres.js";
+import { until } from "../../until.js";
 
 const OWNER = "did:key:z6MkOwner";
 const DRIVE = `drive ${OWNER} notes`;
@@ -70,11 +71,6 @@ describeWhere(hasPostgres, NO_POSTGRES)("events of two instances", () => {
     tokens();
     jobs();
     return { shared, log, events, files, tokens, jobs, payloads };
-  }
-
-  async function until(holds: () => boolean): Promise<void> {
-    for (let tries = 0; tries < 200 && !holds(); tries++) await pause(50);
-    expect(holds()).toBe(true);
   }
 
   test("are told once, in one notification that the engine cannot read; changes on the host are not", async () => {

@@ -36,7 +36,8 @@ test("a job that was forgotten before its first row could be written gets none l
   await rows.remove(job);
   await pause(1200);
   await rows.close();
-  expect(done).toEqual(["DELETE"]);
+  // A process that stood still looks what has become of its jobs.
+  expect(done.filter((one) => one !== "SELECT")).toEqual(["DELETE"]);
 });
 
 test("jobs that end in a long absence of the engine are not held in memory for ever", async () => {

@@ -17,6 +17,7 @@ import { deferred, dispatchOn } from "../../dispatch/fake.js";
 import { describeWhere } from "../../needs.js";
 import { failureOf } from "../../ops/ground.js";
 import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
+import { PATIENCE_MS, until } from "../../until.js";
 import { configOf, useInstances } from "./ground.js";
 
 const WRITTEN: Written = { bytes: 1, created: true };
@@ -42,10 +43,21 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     const repeats = createSharedRepeats(by(shared));
     const { call } = dispatchOn({ backend: { write }, repeats: (clock) => new Repeats(clock, { shared: repeats }) });
     const begun = async (count: number) => {
-      for (let tries = 0; tries < 200 && writes.length < count; tries++) await pause(20);
+      await until(() => writes.length >= count);
       expect(writes).toHaveLength(count);
     };
     return { shared, call, writes, begun };
+  }
+
+  /** Tries again while the engine is not reached. */
+  async function insistently<Answer>(make: () => Promise<Answer>): Promise<Answer> {
+    for (const end = performance.now() + PATIENCE_MS; ; await pause(250)) {
+      try {
+        return await make();
+      } catch (error) {
+        if (Object(error).code !== "SHARED_STATE_UNAVAILABLE" || performance.now() > end) throw error;
+      }
+    }
   }
 
   test("a change with an operation id is made once, and the other answers as the first did, while it runs and afterwards", async () => {
@@ -111,12 +123,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     const answer = await first;
     await ground.engine.start();
     // It takes connections before it takes statements.
-    let known: unknown;
-    for (let tries = 0; tries < 40 && known === undefined; tries++) {
-      known = await two.call("write", { content: "x", operationId: "d" }).catch(() => pause(250));
-    }
-    expect(known).toEqual(answer);
-    const again = two.call("write", { content: "x", operationId: "e" });
+    expect(await insistently(() => two.call("write", { content: "x", operationId: "d" }))).toEqual(answer);
+    const again = insistently(() => two.call("write", { content: "x", operationId: "e" }));
     await two.begun(1);
     two.writes[0]?.resolve(WRITTEN);
     await expect(again).resolves.toMatchObject({ written: 1 });
@@ -134,7 +142,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("of two instances", () => {
     const refused = await failureOf(one.call("write", { content: "x", operationId: "f" }));
     ground.engine.signal("SIGCONT");
     expect(refused).toMatchObject({ code: "SHARED_STATE_UNAVAILABLE" });
-    const second = two.call("write", { content: "x", operationId: "f" });
+    const second = insistently(() => two.call("write", { content: "x", operationId: "f" }));
     await two.begun(1);
     two.writes[0]?.resolve(WRITTEN);
     await expect(second).resolves.toMatchObject({ written: 1 });

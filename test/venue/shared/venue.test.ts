@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from "@jest/globals";
 import { describeWhere } from "../../needs.js";
 import { hasPostgres, NO_POSTGRES } from "../../postgres.js";
 import { until } from "../../until.js";
-import { ask, call, local, type Served, STATIC, useVenues } from "./served.js";
+import { ask, askOnce, call, local, type Served, STATIC, useVenues } from "./served.js";
 
 describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
   const ground = useVenues();
@@ -62,10 +62,10 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
       return Number(/^venue_files_forwards_total\{outcome="passed"\} (\d+)$/m.exec(text)?.[1]);
     };
     // A list asks who is there.
-    for (let tries = 0; tries < 100 && (await passed()) === 0; tries++) {
+    await until(async () => {
       await ask(one, "/api/v1/jobs", local(one));
-      await pause(50);
-    }
+      return (await passed()) > 0;
+    });
     const before = await passed();
     const append = { name: "file_append", arguments: { root: "mine", path: "log", content: "once\n" } };
     const batch = [
@@ -81,7 +81,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
       body: JSON.stringify(batch.map((message) => ({ jsonrpc: "2.0", ...message }))),
     });
     expect(await response.text()).toContain('"appended":5');
-    for (let tries = 0; tries < 100 && (await passed()) === before; tries++) await pause(50);
+    await until(async () => (await passed()) > before);
     expect(await passed()).toBe(before + 1);
     await pause(300);
     expect(await call(two, "file:read", { root: "mine", path: "log" })).toMatchObject({ content: "once\n" });
@@ -97,14 +97,18 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
 
   test("refuses unknown tokens, and soon asks for patience", async () => {
     const unknown = (index: number) => `vft_${String(index).padStart(43, "x")}`;
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => ask(one, "/api/v1/run", unknown(index), whoami)),
-    );
-    const statuses = answers.map(({ status }) => status);
-    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    // Twenty of them are looked for in a second, which a slow machine may need for no more.
+    const statuses = new Set<number>();
+    await until(async () => {
+      const all = Array.from({ length: 40 }, (_, index) => ask(one, "/api/v1/run", unknown(index), whoami));
+      for (const { status } of await Promise.all(all)) statuses.add(status);
+      return statuses.has(429);
+    });
+    expect(statuses).toEqual(new Set([401, 429]));
   });
 
   test("tells its metrics, and that the other is configured differently", async () => {
+    await until(() => lines.some(([, text]) => /other static tokens/.test(text)));
     const { text } = await ask(one, "/metrics", local(one));
     expect(text).toMatch(/^venue_files_instance_info\{number="[1-9]\d*",name="venue-files",version="[^"]+"\} 1$/m);
     expect(text).toMatch(/^venue_files_instances 2$/m);
@@ -129,15 +133,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     };
     void read().catch(() => {});
     // The head comes before the first event that it would be told.
-    for (let tries = 0; tries < 100 && !text.includes("\nid: "); tries++) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    const saw = async (pattern: RegExp) => {
-      for (let tries = 0; tries < 100 && !pattern.test(text); tries++) {
-        await pause(50);
-      }
-      expect(text).toMatch(pattern);
-    };
+    await until(() => text.includes("\nid: "));
+    const saw = (pattern: RegExp) => until(() => new RegExp(pattern, "m").test(text));
     return { saw, text: () => text, end: () => ended.abort() };
   }
 
@@ -225,19 +222,25 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     await pause(4000);
     const rows = await ground.sql("SELECT id, state FROM job");
     for (const [to, id] of jobs) {
-      expect(rows).toContainEqual({ id: id.slice(2), state: "open" });
+      // Each waits for half a minute, which may be over.
+      expect(rows).toContainEqual({ id: id.slice(2), state: expect.stringMatching(/^(?:open|ended)$/) });
       await cancel(to, id);
     }
   });
 
   test("lets its part of the rate limit through at each", async () => {
     const three = await ground.serve({ rateLimit: { perSecond: 1, burst: 12 } });
+    const begun = performance.now();
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => ask(three, "/api/v1/run", local(three), whoami)),
     );
+    // One more comes with every three seconds.
+    const more = Math.floor((performance.now() - begun) / 3000);
     await three.venue.close();
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(4);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(8);
+    const passed = answers.filter(({ status }) => status === 200).length;
+    expect(passed).toBeGreaterThanOrEqual(4);
+    expect(passed).toBeLessThanOrEqual(4 + more);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(12 - passed);
   });
 
   test("says of a revocation who has not confirmed it", async () => {
@@ -256,13 +259,11 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     const ticket = await call(one, "file:transfer", { root: "tmp", path: "a.txt", direction: "upload" }, STATIC);
     const upload = () => fetch(String(ticket.href).replace(/^.*?(?=\/api)/, one.url), { method: "PUT", body: "x" });
     await ground.engine.stop();
-    const early = await ask(one, "/api/v1/run", local(one), { operation: "auth:issue", input: { label: "y" } });
+    const early = await askOnce(one, "/api/v1/run", local(one), { operation: "auth:issue", input: { label: "y" } });
     expect(early).toMatchObject({ status: 503, text: expect.stringMatching(/SHARED_STATE_UNAVAILABLE/) });
-    for (let tries = 0; tries < 100 && (await ask(one, "/readyz")).status === 200; tries++) {
-      await pause(100);
-    }
-    expect(await ask(one, "/api/v1/run", token, whoami)).toMatchObject({ status: 503, retry: "1" });
-    const ucans = await ask(one, "/api/v1/run", undefined, { ...whoami, ucans: ["e30.e30.e30"] });
+    await until(async () => (await askOnce(one, "/readyz")).status !== 200);
+    expect(await askOnce(one, "/api/v1/run", token, whoami)).toMatchObject({ status: 503, retry: "1" });
+    const ucans = await askOnce(one, "/api/v1/run", undefined, { ...whoami, ucans: ["e30.e30.e30"] });
     expect(ucans).toMatchObject({ status: 503, retry: "1" });
     const refused = await upload();
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
@@ -272,10 +273,8 @@ describeWhere(hasPostgres, NO_POSTGRES)("a venue with two instances", () => {
     expect(await call(one, "auth:whoami", {})).toMatchObject({ operator: true });
     expect(await ask(one, "/healthz")).toMatchObject({ status: 200, text: '{"status":"degraded"}' });
     await ground.engine.start();
-    for (let tries = 0; tries < 100 && (await ask(one, "/readyz")).status !== 200; tries++) {
-      await pause(100);
-    }
+    await until(async () => (await askOnce(one, "/readyz")).status === 200);
     expect(await call(one, "auth:whoami", {}, token)).toMatchObject({ operator: true });
-    expect((await upload()).status).toBe(201);
+    await until(async () => (await upload()).status === 201);
   });
 });

@@ -1,7 +1,6 @@
 // Kills processes in the middle of patches, and looks at what the next one makes of it.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,14 +38,18 @@ const CHILD = `
   }
 `;
 
-/** @returns the number of rounds that were undone or whole, and what was seen of half ones */
-export async function killPatches(
-  kills: number,
-  durability: "none" | "flush",
-): Promise<{ halves: unknown[]; undone: number }> {
+interface Found {
+  /** What was seen half done. */
+  readonly halves: unknown[];
+  /** Kills in the middle of a patch, and of those, the ones that left something for the next process. */
+  readonly amid: number;
+  readonly left: number;
+}
+
+export async function killPatches(kills: number, durability: "none" | "flush"): Promise<Found> {
   const path = mkdtempSync(join(tmpdir(), "venue-files-kill-"));
   const halves: unknown[] = [];
-  let undone = 0;
+  let [amid, left] = [0, 0];
   try {
     for (let index = 0; index < FILES; index++) writeFileSync(join(path, `f${index}`), "0");
     writeFileSync(join(path, "at-0"), "");
@@ -56,7 +59,7 @@ export async function killPatches(
     let round = 0;
     for (let kill = 0; kill < kills; kill++) {
       // By turns at any moment, and before a rename in the middle of a patch.
-      const before = kill % 2 === 0 ? randomInt(2, FILES) : 0;
+      const before = kill % 2 === 0 ? 2 + ((kill * 5) % (FILES - 2)) : 0;
       const child = spawn(process.execPath, [
         ...["--input-type=module", "-e", CHILD, path, durability, String(round + 1), String(before)],
       ]);
@@ -65,17 +68,17 @@ export async function killPatches(
       if (before === 0) await pause(Math.random() * 60);
       child.kill("SIGKILL");
       await ended;
-      const wasHalf = readdirSync(join(path)).includes(".venue-files") && hasRecord(path);
+      if (before !== 0) amid++;
+      if (before !== 0 && hasRecord(path)) left++;
       const after = await createFileAdapter({ roots: { r: { path, durability } } });
       // Any call waits until what was left half done is undone.
       await after.invoke("file:list", { root: "r" });
       const state = stateOf(path);
       await after.close();
-      if (wasHalf) undone++;
       if (new Set(state).size !== 1) halves.push({ kill, state });
       round = Number(state[0]);
     }
-    return { halves, undone };
+    return { halves, amid, left };
   } finally {
     rmSync(path, { recursive: true, force: true });
   }

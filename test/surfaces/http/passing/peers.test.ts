@@ -11,6 +11,7 @@ import type { Peer } from "../../../../src/surfaces/http/passing/peer-client.js"
 import { type ForwardOutcome, PeerRequests, type PeersOptions } from "../../../../src/surfaces/http/passing/peers.js";
 import type { JobKeeper } from "../../../../src/venue/jobs/keeper.js";
 import type { ClusterParts } from "../../../../src/venue/shared/cluster-parts.js";
+import { until } from "../../../until.js";
 import { ALICE, as, BOB, closeAll, type Served, serve } from "../fixture.js";
 
 const KEY = randomBytes(32);
@@ -139,7 +140,15 @@ test("lists have the jobs of all instances, newest first, and name those that do
     await sleep(5);
   }
   await invoke(two, "bob");
-  const list = async (instance: Served, query = "") => (await ask(instance, query)).json();
+  /** On a busy machine one that is there may not answer in time. */
+  const list = async (instance: Served, query = "", silent = 0) => {
+    let found: { incomplete?: readonly number[] } = {};
+    await until(async () => {
+      found = (await (await ask(instance, query)).json()) as typeof found;
+      return (found.incomplete?.length ?? 0) === silent;
+    });
+    return found;
+  };
   for (const instance of [one, two]) {
     expect(await list(instance)).toEqual({ items: ids, total: 3, offset: 0, limit: 1000 });
     expect(await list(instance, "?offset=1&limit=1")).toEqual({
@@ -153,7 +162,7 @@ test("lists have the jobs of all instances, newest first, and name those that do
   await once(silent, "listening");
   const { port } = silent.address() as { port: number };
   peers.push({ number: 7, advertise: `http://127.0.0.1:${port}` });
-  expect(await list(one)).toEqual({ items: ids, total: 3, offset: 0, limit: 1000, incomplete: [7] });
+  expect(await list(one, "", 1)).toEqual({ items: ids, total: 3, offset: 0, limit: 1000, incomplete: [7] });
   silent.close();
   endAll();
 });

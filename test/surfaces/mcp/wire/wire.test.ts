@@ -8,6 +8,7 @@ import { errorOutput } from "../../../../src/core/errors/errors.js";
 import { createVenue, type Venue } from "../../../../src/index.js";
 import type { McpHost } from "../../../../src/surfaces/mcp/host.js";
 import { serveMcpStdio } from "../../../../src/surfaces/mcp/stdio.js";
+import { PATIENCE_MS } from "../../../until.js";
 import { sendAsIs } from "../../http/client.js";
 import { HTTP_REQUESTS, type HttpRequest, STDIO_SCRIPTS, type StdioScript } from "./requests.js";
 
@@ -124,7 +125,7 @@ const hostOf = (asksUsers: boolean): McpHost =>
   }) as never;
 
 /** How long a recording waits for what does not come. */
-const PATIENCE_MS = 80;
+const SILENCE_MS = 80;
 
 /** The lines that follow each message. */
 async function linesOf({ messages, asksUsers }: StdioScript, expected: unknown[][] | undefined) {
@@ -137,7 +138,7 @@ async function linesOf({ messages, asksUsers }: StdioScript, expected: unknown[]
   for (const message of messages) {
     input.write(`${JSON.stringify(message)}\n`);
     const count = expected?.[taken.length]?.length;
-    const untilMs = performance.now() + (count === undefined ? PATIENCE_MS : 5_000);
+    const untilMs = performance.now() + (count === undefined ? SILENCE_MS : PATIENCE_MS);
     const lines = () => text.split("\n").length - 1;
     while (performance.now() < untilMs && lines() < (count ?? 99)) await sleep(1);
     if (count !== undefined) for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));

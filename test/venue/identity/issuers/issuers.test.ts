@@ -9,6 +9,7 @@ import type { Log } from "../../../../src/core/ports/log.js";
 import { IssuerKeys, KeysGone } from "../../../../src/venue/identity/issuers/keys.js";
 import type { Sent } from "../../../surfaces/http/client.js";
 import { httpRequestOf } from "../../../surfaces/mcp/raw.js";
+import { steadyMs, until } from "../../../until.js";
 import { type Claims, type KeyPair, keyPair, nowSeconds, sign, TestIssuer } from "./issuer.js";
 import { ALL, IssuerVenue } from "./issuer-venue.js";
 
@@ -397,10 +398,8 @@ describe("keys", () => {
       ],
     ])("from one that %s, for which nobody waits longer than 5 seconds", async (_what, given) => {
       given("/jwks");
-      const begun = performance.now();
-      expect(await found(keysOf())).toBe(30_000);
+      expect(await steadyMs(async () => expect(await found(keysOf())).toBe(30_000))).toBeLessThan(20_000);
       expect(reasons).toEqual(["no answer within 5 s"]);
-      expect(performance.now() - begun).toBeLessThan(20_000);
     });
   });
 });
@@ -412,7 +411,6 @@ describe("what ends", () => {
   });
   afterEach(() => here.close());
 
-  const PATIENCE_MS = 20_000;
   /** Wide of the two seconds that are promised: machines are slow. */
   const SOON_MS = 8000;
 
@@ -473,20 +471,13 @@ describe("what ends", () => {
   /** After `end` a stream tells of nothing more, and is over. */
   async function expectEnded(stream: Stream, { end }: Kind, how: () => unknown): Promise<void> {
     await how();
-    const begun = performance.now();
-    await write("behind.txt");
-    expect(await stream.ended).toMatch(end);
-    expect(performance.now() - begun).toBeLessThan(SOON_MS);
+    const ms = await steadyMs(async () => {
+      await write("behind.txt");
+      expect(await stream.ended).toMatch(end);
+    });
+    expect(ms).toBeLessThan(SOON_MS);
     expect(stream.tells("behind.txt")).toBe(false);
   }
-
-  const until = async (isSo: () => boolean): Promise<void> => {
-    const begun = performance.now();
-    while (!isSo()) {
-      if (performance.now() - begun > PATIENCE_MS) throw new Error("It has not come to pass");
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  };
 
   const write = (path: string) => here.operate("file:write", { root: "docs", path, content: "" });
   const didOf = async (token: string) =>
@@ -612,9 +603,18 @@ describe("what ends", () => {
 
     test.each(KINDS)("by its time, with %s", async (_, kind) => {
       await here.open({}, { auth: { clockSkew: 0 } });
-      const exp = nowSeconds() + 6;
-      const token = await here.token({ exp });
-      const stream = await follow(kind, token);
+      let exp = 0;
+      let token = "";
+      let stream: Stream | undefined;
+      // A busy machine may need all of its time to begin.
+      for (let seconds = 6; stream === undefined; seconds *= 2) {
+        exp = nowSeconds() + seconds;
+        token = await here.token({ exp });
+        stream = await follow(kind, token).catch((error: unknown) => {
+          if (Date.now() < exp * 1000) throw error;
+          return undefined;
+        });
+      }
       await expectEnded(stream, kind, () => until(() => Date.now() >= exp * 1000));
       expect(await here.read(token)).toBe(401);
     });

@@ -393,16 +393,26 @@ describe("files", () => {
       // The answer is complete before the sender goes.
       await until(() => staged().length === 0);
       expect(onDisk("a.txt")).toBe("0123456789");
-      // Twice as long as the deadline; between two pieces, there is time enough on a busy machine too.
+      // Twice as long as the deadline, which a machine that stands still may miss between two pieces.
+      let longestMs = 0;
       async function* slowly(): AsyncGenerator<Uint8Array> {
         for (let piece = 0; piece < 100; piece++) {
           yield new Uint8Array(60_000);
+          const since = performance.now();
           await new Promise((resolve) => setTimeout(resolve, 20));
+          longestMs = Math.max(longestMs, performance.now() - since);
         }
       }
-      const body = ReadableStream.from(slowly());
-      const options = { method: "PUT", body, headers: WRITER, duplex: "half" };
-      expect((await fetch(at("docs/slow.bin"), options as RequestInit)).status).toBe(201);
+      const statusOf = async (): Promise<number> => {
+        longestMs = 0;
+        const options = { method: "PUT", body: ReadableStream.from(slowly()), headers: WRITER, duplex: "half" };
+        const status = await fetch(at("docs/slow.bin"), options as RequestInit).then(
+          (answer) => answer.status,
+          () => 0,
+        );
+        return status !== 201 && longestMs > 500 ? statusOf() : status;
+      };
+      expect(await statusOf()).toBe(201);
     });
 
     test.each([
