@@ -34,6 +34,7 @@ import {
 import { letsOthersIn, namesOthers } from "../../src/process/private-folder.js";
 import { spawnAlone } from "../../src/process/spawn-alone.js";
 import { needs } from "../needs.js";
+import { until } from "../until.js";
 
 describe("host paths", () => {
   let base: string;
@@ -162,14 +163,17 @@ describe("identities of processes", () => {
   });
 
   onLinux("a process that has ended runs no more, though its parent has not looked at it", async () => {
-    const parent = spawn("sh", ["-c", "sleep 0.2 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+    // What has become of the shell asks after none of its children.
+    const parent = spawn("sh", ["-c", "sleep 61 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
     try {
       const [line] = (await once(parent.stdout, "data")) as [Buffer];
       const pid = line.toString().trim();
+      await until(() => readFileSync(`/proc/${parent.pid}/cmdline`, "latin1").startsWith("sleep\0"));
       const fields = () => readFileSync(`/proc/${pid}/stat`, "latin1").split(" ");
       const token = ownToken().replace(/\d+ \d+$/, `${pid} ${fields()[21]}`);
       expect(mayRun(token)).toBe(true);
-      while (fields()[2] !== "Z") await new Promise((resolve) => setTimeout(resolve, 20));
+      process.kill(Number(pid), "SIGKILL");
+      await until(() => fields()[2] === "Z");
       expect(mayRun(token)).toBe(false);
     } finally {
       parent.kill("SIGKILL");

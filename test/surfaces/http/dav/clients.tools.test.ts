@@ -4,10 +4,10 @@ import { execFile, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { describeWhere } from "../../../needs.js";
+import { until } from "../../../until.js";
 import { type DavVenue, serveDav } from "./fixture.js";
 
 const run = promisify(execFile);
@@ -145,10 +145,7 @@ describeWhere(canMount, "davfs2 is not there, or may not mount")("davfs2", () =>
         point,
       ]);
       await run("sync", []);
-      for (let tries = 0; tries < 50 && (await venue.dav("GET", "/dav/docs/dir/c")).text !== "hello\n"; tries++) {
-        await setTimeout(200);
-      }
-      expect((await venue.dav("GET", "/dav/docs/dir/c")).text).toBe("hello\n");
+      await until(async () => (await venue.dav("GET", "/dav/docs/dir/c")).text === "hello\n", 200);
       expect(await venue.status("GET", "/dav/docs/dir/a")).toBe(404);
     } finally {
       await run("umount", [point]).catch(() => run("umount", ["-l", point]));
