@@ -2,10 +2,10 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
+import { freePort } from "./ports.js";
 import { until } from "./until.js";
 
 /** It refuses to run as root. */
@@ -44,18 +44,6 @@ export interface TestEngine {
   sql(...statements: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Stops it and removes its data. */
   remove(): Promise<void>;
-}
-
-/** Below those that connections take: it has to be there still after a restart. Other suites run in other processes. */
-async function freePort(port = 10_000 + (process.pid % 20_000)): Promise<number> {
-  const server = createServer();
-  const isFree = await new Promise<boolean>((resolve) => {
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => resolve(true));
-  });
-  if (!isFree) return freePort(port + 1);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** It takes connections before it takes statements. */

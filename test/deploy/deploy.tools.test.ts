@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { type RequestOptions, request } from "node:https";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { cleanUp, makeFolder, type Running, start } from "../cli/process.js";
 import { describeWhere } from "../needs.js";
+import { freePort } from "../ports.js";
 import { send as sendTo } from "../surfaces/http/client.js";
 import { steadyMs, until } from "../until.js";
 
@@ -19,7 +19,7 @@ const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const DOCKERFILE = readFileSync(join(PACKAGE, "Dockerfile"), "utf8");
 const USER = /^USER (\d+):(\d+)$/m.exec(DOCKERFILE)?.slice(1) ?? [];
 const STATE = /VENUE_FILES_STATE_DIR=(\S+)/.exec(DOCKERFILE)?.[1] ?? "";
-const PORT = 18_000 + (process.pid % 1000);
+const PORT = await freePort();
 
 const listOf = (instruction: string): readonly string[] =>
   JSON.parse(new RegExp(`^${instruction} (\\[.*\\])$`, "m").exec(DOCKERFILE)?.[1] ?? "[]");
@@ -163,15 +163,6 @@ describe("proxies", () => {
       return false;
     }
   };
-
-  async function freePort(): Promise<number> {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as { port: number };
-    server.close();
-    await once(server, "close");
-    return port;
-  }
 
   interface Proxy {
     readonly program: string;

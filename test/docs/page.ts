@@ -2,10 +2,10 @@
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, statSync, unwatchFile, watchFile } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { CLI, makeFolder, start } from "../cli/process.js";
+import { freePort } from "../ports.js";
 
 export const readPage = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
 
@@ -60,14 +60,6 @@ function patternOf(output: string): RegExp {
   return new RegExp(`^${[...parts, literal(rest)].join("")}`);
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
 /** Waits until something that goes on in the background has written something. */
 async function hasContent(path: string): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -89,7 +81,7 @@ export async function runPage(text: string, givenId?: string): Promise<number> {
   const home = makeFolder();
   const bin = makeFolder({ "venue-files": `#!/bin/sh\nexec "${process.execPath}" "${CLI}" "$@"\n` });
   chmodSync(join(bin, "venue-files"), 0o755);
-  const port = await freePort();
+  const port = await freePort("localhost");
   const env: Record<string, string> = {
     PATH: `${bin}:${process.env["PATH"] ?? ""}`,
     HOME: home,

@@ -1,7 +1,7 @@
-import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { VenueConfigInput } from "../../../src/config/types.js";
 import { withoutPrefix } from "../../../src/surfaces/http/plumbing/entrance.js";
+import { freePort } from "../../ports.js";
 import { httpRequestOf, toolCall } from "../mcp/raw.js";
 import { bearer } from "./client.js";
 import { type Answer, type Ask, type DavVenue, hrefs, serveDav, textIn } from "./dav/fixture.js";
@@ -89,14 +89,6 @@ const addresses = ({ url, prefix }: Expected, name: string) => ({
   status: url,
   did: `${url}/api/v1`,
 });
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 
 const closed = { auth: { localToken: true, public: { enabled: false } } } as const;
 
