@@ -25,6 +25,7 @@ import { type Lock, type LockRequest, Locks } from "../../../src/jail/staging/lo
 import { Sys } from "../../../src/jail/sys.js";
 import { NO_BOOT_ID, ownIdentity, type ProcessIdentity, printIdentity } from "../../../src/process/identity.js";
 import { needs } from "../../needs.js";
+import { PATIENCE_MS } from "../../until.js";
 import { type Arena, INSIDE, inArena, openDescriptors, staged } from "../arena.js";
 import { ENGINES, type Files, type FilesOptions, outcomeOf, ROOT, withFiles } from "../files.js";
 import { isRoot, NOBODY, startChild, withChild } from "../start-child.js";
@@ -458,7 +459,7 @@ test("the lock of a killed process delays nobody", async () => {
     const content = "x".repeat(8_000_000);
     const file = join(root, "file.txt");
     let left = 0;
-    for (let round = 0; left < 2 && round < 20; round++) {
+    for (const end = performance.now() + 2 * PATIENCE_MS; left < 2 && performance.now() < end; ) {
       writeFileSync(file, content);
       const child = await startChild({ config });
       let isOver = false;
@@ -547,6 +548,7 @@ describe("the holder of a lock", () => {
 
   test("locks that follow each other are names of one file, which says whose they are", () =>
     withHolder(async ({ stage, take, takeOnce }) => {
+      fakeTime();
       await takeOnce();
       expect(readdirSync(stage)).toEqual([]);
       const second = await takeOnce();
@@ -601,6 +603,7 @@ describe("the holder of a lock", () => {
 
   test("where no file can have two names, each lock is one", () =>
     withHolder(async ({ sys, stage, takeOnce }) => {
+      fakeTime();
       const link = jest.spyOn(sys, "link").mockImplementation(() => {
         throw Object.assign(new Error("EPERM"), { code: "EPERM", syscall: "link" });
       });
@@ -613,6 +616,7 @@ describe("the holder of a lock", () => {
 
   test("another staging directory in the place of the first gets a file of its own", () =>
     withHolder(async ({ stage, takeOnce }) => {
+      fakeTime();
       await takeOnce();
       const first = await takeOnce();
       renameSync(stage, `${stage}.away`);
