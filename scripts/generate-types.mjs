@@ -1,4 +1,4 @@
-// Writes src/schema/types.ts from schemas/file/*.json and schemas/config.json. A test fails when they differ.
+// Writes src/schema/types.ts from schemas/file/*.json, schemas/archive/*.json and schemas/config.json. A test fails when they differ.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { compile } from "json-schema-to-typescript";
 import { configTypes } from "./config-types.mjs";
@@ -28,31 +28,36 @@ function namedBy({ properties, required = [] }) {
   return fields.filter((name) => !required.includes(name));
 }
 
+/** A type as text. */
+const typeOfSchema = (schema, name) =>
+  compile(withUnknown(schema), name, {
+    bannerComment: "",
+    additionalProperties: false,
+    format: true,
+    // A tuple type for each least number of items would be more trouble than it is worth.
+    ignoreMinAndMaxItems: true,
+  });
+
 /** The text of `src/schema/types.ts`. */
 export async function generateTypes() {
   const names = readdirSync(schemas)
     .map((file) => file.replace(/\.json$/, ""))
     .sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b));
-  const parts = ["// Generated from schemas/file/*.json and schemas/config.json by `npm run types`. Do not edit.\n"];
+  const parts = ["// Generated from schemas/ by `npm run types`. Do not edit.\n"];
   const named = new Map();
   for (const name of names) {
     const { input, output } = JSON.parse(readFileSync(new URL(`${name}.json`, schemas), "utf8"));
     named.set(name, namedBy(input));
     const whole = { ...input, required: [...named.get(name), ...(input.required ?? [])] };
-    for (const [kind, schema] of [
-      ["Input", whole],
-      ["Output", output],
-    ]) {
-      parts.push(
-        await compile(withUnknown(schema), `${capital(name)}${kind}`, {
-          bannerComment: "",
-          additionalProperties: false,
-          format: true,
-          // A tuple type for each least number of items would be more trouble than it is worth.
-          ignoreMinAndMaxItems: true,
-        }),
-      );
-    }
+    parts.push(
+      await typeOfSchema(whole, `${capital(name)}Input`),
+      await typeOfSchema(output, `${capital(name)}Output`),
+    );
+  }
+  for (const name of ["list", "extract", "zip"]) {
+    const { input, output } = JSON.parse(readFileSync(new URL(`../archive/${name}.json`, schemas), "utf8"));
+    const type = `Archive${capital(name)}`;
+    parts.push(await typeOfSchema(input, `${type}Input`), await typeOfSchema(output, `${type}Output`));
   }
   const typeOf = (name, kind) => {
     const fields = kind === "Input" ? named.get(name) : [];

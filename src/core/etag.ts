@@ -27,8 +27,8 @@ export type TagOf = (stamp: string) => string;
 
 /** Precondition fields in the input of a changing operation. */
 export interface PreconditionInput {
-  readonly ifMatch?: string;
-  readonly ifNoneMatch?: string;
+  readonly ifMatch?: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
 }
 
 const HASH = "sha256:";

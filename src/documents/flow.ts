@@ -4,6 +4,7 @@ import type { DocumentUnit } from "../core/call/documents.js";
 import { Ended } from "./ending.js";
 import { markOf } from "./kinds.js";
 import type { Facts, Message } from "./messages.js";
+import type { XmlHandler } from "./xml.js";
 
 /** Characters sent at once, fewer at first: what was sent is kept if time or memory end. */
 const BATCH_CHARS = 65_536;
@@ -124,4 +125,27 @@ export class Flow {
     this.#sent += this.#batch.length;
     this.#batch = "";
   }
+}
+
+/** Hears of paragraphs, tables and their texts, which Word and PowerPoint call alike. @param open hears of every element before */
+export function textHandler(flow: Flow, open: Required<XmlHandler>["open"]): Required<XmlHandler> {
+  let isText = false;
+  return {
+    open(name, attributes) {
+      if (open(name, attributes) === "skip") return "skip";
+      isText = name === "t";
+      if (name === "br") flow.end();
+      if (name === "tr") flow.openRow();
+      if (name === "tc") flow.openCell();
+      return undefined;
+    },
+    close(name) {
+      isText = false;
+      if (name === "p") flow.end();
+      if (name === "tr") flow.closeRow();
+    },
+    text(text) {
+      if (isText) flow.text(text.replace(/[\r\n\v]+/g, " "));
+    },
+  };
 }

@@ -1,6 +1,6 @@
 // Kinds of documents: by the names of files, by their first bytes, and what they need.
 
-import type { DocumentKind, DocumentUnit } from "../core/call/documents.js";
+import type { DocumentKind, DocumentUnit, PageRange } from "../core/call/documents.js";
 
 interface KindFacts {
   readonly extensions: readonly string[];
@@ -103,6 +103,12 @@ export function shownAsDocument(name: string, head: Buffer): { readonly kind: Do
 
 /** The line above the text of a page, a slide or a sheet. */
 export const markOf = ({ is, at }: DocumentUnit): string => `--- ${is} ${String(at).replace(/\s+/g, " ")} ---`;
+
+/** A range within the pages or slides that there are; none: all of them. */
+export const clamped = ({ first, last = Number.POSITIVE_INFINITY }: PageRange = { first: 1 }, count: number) => ({
+  first: Math.min(first, count),
+  last: Math.min(last, count),
+});
 
 /** Most UTF-16 units of text in one answer. */
 export const MAX_CHARS = 1_000_000;

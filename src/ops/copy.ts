@@ -2,7 +2,7 @@ import { isADirectory } from "../core/errors/texts.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { TreeSource } from "../core/ports/tree-source.js";
 import type { CopyInput, CopyOutput } from "../schema/types.js";
-import { copyTree, hiddenOf } from "./copying/copy-tree.js";
+import { copyTree, hiddenOf, mapSource } from "./copying/copy-tree.js";
 import { checkTwoPlaces, etagIn, expectedFrom, placeOptions, placesOf } from "./copying/two-places.js";
 import { refuseTwinFolders } from "./searching/alike.js";
 
@@ -60,11 +60,7 @@ const hintFor = (isEmpty: boolean): { hint?: string } =>
 
 /** A source without what is in it. */
 const topOf = (source: TreeSource): TreeSource => ({
-  top: source.top,
-  ...(source.identity === undefined ? {} : { identity: source.identity }),
-  next: () => undefined,
-  left: source.left,
+  ...mapSource(source, (entry) => entry),
   refusal: undefined,
-  isUnchanged: () => source.isUnchanged(),
-  close: () => source.close(),
+  next: () => undefined,
 });

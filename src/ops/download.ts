@@ -3,8 +3,7 @@ import { ioError } from "../core/errors/texts.js";
 import type { Sha256 } from "../core/etag.js";
 import { runIo } from "../core/io.js";
 import type { OpenFile } from "../core/ports/open-file.js";
-import type { FileCall, Operation } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type FileCall, type Operation, READS } from "../core/ports/operation.js";
 import type { ByteSpan, TakeDownload } from "../core/ports/streams.js";
 import type { DownloadInput } from "../core/ports/transfer.js";
 import { mimeByName } from "./content/mime.js";
@@ -18,10 +17,8 @@ const MAX_HASHED_BYTES = 8_388_608;
 export const download: Operation<DownloadInput, { sent: number }> = {
   name: "download",
   on: "path",
-  ability: "crud/read",
-  changes: false,
+  ...READS,
   streams: true,
-  annotations: LOOKS,
   async run({ version }, given) {
     const call = version === undefined ? given : await atVersion(given, version);
     const { root, path, access } = call;

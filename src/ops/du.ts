@@ -4,11 +4,10 @@ import { escapeText, notFound } from "../core/errors/texts.js";
 import { counted } from "../core/errors/wording.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Visit, WalkEntry } from "../core/ports/backend.js";
-import type { Operation, PathCall } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type Operation, type PathCall, READS } from "../core/ports/operation.js";
+import { compareVisits } from "../path/order.js";
 import type { DuInput, DuOutput } from "../schema/types.js";
 import { HiddenCount, MAX_VISITED, Patience } from "../search/entry-filter.js";
-import { compareVisits } from "../search/order.js";
 import { humanSize } from "./content/human-size.js";
 import { EXHAUSTED, hintOf, patienceMs } from "./searching/search.js";
 
@@ -19,9 +18,7 @@ const USUAL_LIMIT = 100;
 export const du: Operation<DuInput, DuOutput> = {
   name: "du",
   on: "path",
-  ability: "crud/read",
-  changes: false,
-  annotations: LOOKS,
+  ...READS,
   patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
   async run(input, call) {
     const { root, path, access } = call;

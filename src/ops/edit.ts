@@ -15,11 +15,7 @@ import { converted, type NewContent, newContent, wholeContent } from "./editing/
 import { planCell } from "./editing/notebook-cell.js";
 import { type HeldOriginal, holdOriginal, type Original, textAfter, WHAT_IT_FOUND } from "./editing/original.js";
 import { editsOf, inTurn, mayCancelOut, planOf } from "./editing/plan.js";
-import { unifiedDiff } from "./editing/unified-diff.js";
-
-/** Most characters of a diff, for models and for other callers. */
-const DIFF_CHARS_MODEL = 4_000;
-const DIFF_CHARS = 16_000;
+import { mostDiffChars, unifiedDiff } from "./editing/unified-diff.js";
 
 /** `edit`: replaces exact parts of a text file; all edits or none. */
 export const edit: Operation<EditInput, EditOutput> = {
@@ -156,12 +152,8 @@ async function commit(
   }
 }
 
-const diffOf = ({ text }: Original, replacements: readonly Replacement[], { budget, path }: PathCall) =>
-  unifiedDiff(text, {
-    path: path.text,
-    replacements,
-    maxChars: budget === undefined ? DIFF_CHARS : DIFF_CHARS_MODEL,
-  });
+const diffOf = ({ text }: Original, replacements: readonly Replacement[], call: PathCall) =>
+  unifiedDiff(text, { path: call.path.text, replacements, maxChars: mostDiffChars(call) });
 
 function render(output: EditOutput, input: EditInput): Rendering {
   const { diff, ...rest } = output;

@@ -4,29 +4,26 @@ import { escapeText } from "../core/errors/texts.js";
 import type { Io } from "../core/io.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Visit, WalkEntry, WalkStep } from "../core/ports/backend.js";
-import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type Operation, type PathCall, READS } from "../core/ports/operation.js";
+import { compareVisits } from "../path/order.js";
 import type { GlobInput, GlobOutput } from "../schema/types.js";
-import { type Binding, invalidCursor, type Resume, readCursor, writeCursor } from "../search/cursor.js";
-import { Patience, Sieve } from "../search/entry-filter.js";
-import { compileGlobs, excludes, type Globs } from "../search/globs.js";
-import type { Pace } from "../search/match-budget.js";
-import { compareVisits } from "../search/order.js";
+import { type Binding, invalidCursor, writeCursor } from "../search/cursor.js";
+import { Patience, type Sieve } from "../search/entry-filter.js";
+import { compileGlobs, type Globs, Selection } from "../search/globs.js";
 import { countWithin } from "./content/clamp.js";
-import { type Following, walk } from "./searching/follow-links.js";
+import { walk } from "./searching/follow-links.js";
 import { meantGlobs, withMeantExclude } from "./searching/meant-globs.js";
 import { linksReadings, patternReadings, type Reading } from "./searching/readings.js";
 import {
   baseOf,
   EXHAUSTED,
   hintOf,
-  ignoreRules,
   isEmptyHanded,
-  isGitBase,
   linksText,
-  namesGit,
   noMatchText,
   patienceMs,
+  type SearchCall,
+  sieveOf,
   withCursor,
   withReading,
 } from "./searching/search.js";
@@ -38,10 +35,8 @@ const USUAL_LIMIT = 200;
 export const glob: Operation<GlobInput, GlobOutput> = {
   name: "glob",
   on: "places",
-  ability: "crud/read",
-  changes: false,
+  ...READS,
   looksInArchives: true,
-  annotations: LOOKS,
   patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
   async run(asked, call) {
     const base = baseOf(asked, call);
@@ -57,7 +52,7 @@ export const glob: Operation<GlobInput, GlobOutput> = {
         patience,
         finds: async (change) => {
           const probe = { ...input, ...change, limit: 1 };
-          return (await findPaths(probe, { base, call, patience, isProbe: true })).totalMatches > 0;
+          return (await findPaths(probe, { base, call, patience }, true)).totalMatches > 0;
         },
       },
     );
@@ -69,36 +64,33 @@ function* readingsOf({ pattern }: GlobInput, path: string): Generator<Reading<Gl
   for (const { why, patterns } of patternReadings(pattern, path)) yield { why, change: { pattern: patterns } };
 }
 
-interface GlobCall {
-  readonly base: PathCall;
-  readonly call: PlacesCall;
-  readonly patience: Patience;
-  /** The first path is enough. */
-  readonly isProbe?: true;
+/** @param isProbe the first path is enough */
+async function findPaths(input: GlobInput, call: SearchCall, isProbe = false): Promise<GlobOutput> {
+  if (input.cursor !== undefined && input.sort === "modified") throw invalidCursor();
+  const { base } = call;
+  const patterns = compileGlobs(input.pattern, "pattern");
+  const selection = new Selection(patterns, input.exclude);
+  const binding = bindingOf(input, base);
+  const { length: depth } = base.path.segments;
+  const sieve = await sieveOf(input, call, {
+    ...{ binding, globs: input.pattern, maxVisited: call.call.terms?.maxVisited },
+    found: isProbe ? undefined : () => countText(search.total, "path"),
+    concerns: (path, isDirectory, pace) =>
+      selection.concerns(path.slice(depth), isDirectory, {
+        pace,
+        mayBe: wants(input, isDirectory ? "directory" : "file"),
+      }),
+  });
+  const search: GlobSearch = new GlobSearch(input, { base, patterns, selection, sieve, isProbe });
+  const visit: Visit = (entry) => sieve.decide(search.visit(entry));
+  const options = { visit, sizes: input.sort === "modified", ...sieve.rules() };
+  await walk(base, options, input.links === undefined ? undefined : selection);
+  if (sieve.resume?.isLost === true) throw invalidCursor();
+  return search.answer(binding);
 }
 
-async function findPaths(input: GlobInput, { base, call, patience, isProbe }: GlobCall): Promise<GlobOutput> {
-  const patterns = compileGlobs(input.pattern, "pattern");
-  const exclude = input.exclude === undefined ? undefined : compileGlobs(input.exclude, "exclude");
-  const binding = bindingOf(input, base);
-  const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
-  if (resume !== undefined && input.sort === "modified") throw invalidCursor();
-  const ignore = await ignoreRules(input, { base, call });
-  const parts = { base, patterns, exclude, resume, isProbe: isProbe === true, pace: () => sieve.pace };
-  const search: GlobSearch = new GlobSearch(input, parts);
-  const sieve: Sieve = new Sieve({
-    base: base.path.segments,
-    ...{ patience, ignore: ignore?.rules, resume, scope: base.access.scope, maxVisited: call.terms?.maxVisited },
-    entersGit: namesGit(input.pattern) || isGitBase(base.path.segments),
-    found: isProbe === true ? undefined : () => countText(search.total, "path"),
-    concerns: (path, isDirectory) => search.concerns(path, isDirectory),
-  });
-  const options = { visit: search.visitor(sieve), sizes: input.sort === "modified", ...sieve.rules() };
-  for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
-  await walk(base, options, input.links === undefined ? undefined : search);
-  if (resume?.isLost === true) throw invalidCursor();
-  return search.answer(sieve, binding);
-}
+const wants = ({ type: wanted = "file" }: GlobInput, type: WalkEntry["type"]): boolean =>
+  wanted === "any" || wanted === type;
 
 const bindingOf = (input: GlobInput, { root, path, caller }: PathCall): Binding => {
   const { pattern, exclude, type, links, ignore, sort } = input;
@@ -114,114 +106,79 @@ interface Found {
 interface GlobSearchParts {
   readonly base: PathCall;
   readonly patterns: Globs;
-  readonly exclude: Globs | undefined;
-  readonly resume: Resume | undefined;
+  readonly selection: Selection;
+  readonly sieve: Sieve;
   readonly isProbe: boolean;
-  readonly pace: () => Pace;
 }
 
-class GlobSearch implements Following {
+class GlobSearch {
   readonly #input: GlobInput;
   readonly #parts: GlobSearchParts;
   readonly #limit: number;
   readonly #depth: number;
   readonly #found: Found[] = [];
+  /** Paths found so far, those of earlier pages included. */
+  total: number;
   /** Entries that are no directories and that were compared with the patterns. */
   #seen = 0;
   /** Directories that match, if no type was asked for. */
   #directories = 0;
-  #total: number;
 
   constructor(input: GlobInput, parts: GlobSearchParts) {
     this.#input = input;
     this.#parts = parts;
     this.#limit = input.limit ?? USUAL_LIMIT;
     this.#depth = parts.base.path.segments.length;
-    this.#total = parts.resume?.counted ?? 0;
+    this.total = parts.sieve.resume?.counted ?? 0;
   }
 
-  /** Paths found so far, those of earlier pages included. */
-  get total(): number {
-    return this.#total;
-  }
-
-  /** Whether an entry matches, or may contain a match. */
-  *concerns(path: readonly string[], isDirectory: boolean): Io<boolean> {
-    const below = path.slice(this.#depth);
-    if (yield* this.#isExcluded(below, isDirectory)) return false;
-    const { patterns } = this.#parts;
-    if (isDirectory && patterns.reaches(below)) return true;
-    if (!this.#wants(isDirectory ? "directory" : "file")) return false;
-    return yield* patterns.test(below.join("/"), isDirectory, this.#parts.pace());
-  }
-
-  names(link: readonly string[]): boolean {
-    return this.#parts.patterns.names(link);
-  }
-
-  getsTo(below: readonly string[], link: readonly string[]): boolean {
-    const { patterns, exclude } = this.#parts;
-    return patterns.reachesAlso(below, link) && (exclude === undefined || !excludes(exclude, below, true));
-  }
-
-  visitor(sieve: Sieve): Visit {
-    return (entry) => sieve.decide(this.#visit(entry, sieve));
-  }
-
-  *#visit(entry: WalkEntry, sieve: Sieve): Io<WalkStep> {
+  *visit(entry: WalkEntry): Io<WalkStep> {
+    const { sieve, selection, patterns, isProbe } = this.#parts;
     const sifted = yield* sieve.look(entry);
-    if (sifted.kind === "stop" || (this.#parts.isProbe && this.#total > 0)) return "stop";
+    if (sifted.kind === "stop" || (isProbe && this.total > 0)) return "stop";
     if (sifted.kind === "out") return "skip";
     const { path } = sifted;
     const below = path.slice(this.#depth);
     const isDirectory = entry.type === "directory";
-    if (yield* this.#isExcluded(below, isDirectory)) return "skip";
+    if (yield* selection.excludes(below, isDirectory, sieve.pace)) return "skip";
     const isNew = sifted.kind === "in" && !sifted.isLast;
     if (isNew && !isDirectory) this.#seen++;
-    if (isNew) yield* this.#take(entry, path, sieve);
-    return isDirectory && this.#parts.patterns.reaches(below) ? "enter" : "skip";
+    if (isNew) yield* this.#take(entry, path);
+    return isDirectory && patterns.reaches(below) ? "enter" : "skip";
   }
 
-  *#take(entry: WalkEntry, path: readonly string[], sieve: Sieve): Io<void> {
+  *#take(entry: WalkEntry, path: readonly string[]): Io<void> {
+    const { patterns, sieve } = this.#parts;
     const isDirectory = entry.type === "directory";
     const isLink = entry.type === "symlink";
-    const isWanted = this.#wants(entry.type);
+    const isWanted = wants(this.#input, entry.type);
     // Directories are told of where nothing else is found.
-    if (!isWanted && !isLink && (!isDirectory || this.#total > 0 || this.#input.type !== undefined)) return;
+    if (!isWanted && !isLink && (!isDirectory || this.total > 0 || this.#input.type !== undefined)) return;
     const below = path.slice(this.#depth);
-    const matches = yield* this.#parts.patterns.test(below.join("/"), isDirectory, sieve.pace);
+    const matches = yield* patterns.test(below.join("/"), isDirectory, sieve.pace);
     // The link's target type is unknown: it, or what is behind it, might have been a match.
-    const isNamed = isLink && this.#parts.patterns.names(below);
+    const isNamed = isLink && patterns.names(below);
     if (isNamed || (isLink && matches && !isWanted)) sieve.hidden.add("symlinks");
     sieve.hidden.namesLinks ||= isNamed;
     if (isDirectory && matches && !isWanted) this.#directories++;
     if (!matches || !isWanted) return;
-    this.#total++;
+    this.total++;
     const isSorted = this.#input.sort === "modified";
     if (!isSorted && this.#found.length >= this.#limit) return;
     const shown = `${path.join("/")}${isDirectory ? "/" : ""}`;
     this.#found.push({ path, shown, modified: entry.modified ?? 0 });
   }
 
-  #wants(type: WalkEntry["type"]): boolean {
-    const { type: wanted = "file" } = this.#input;
-    return wanted === "any" || wanted === type;
-  }
-
-  *#isExcluded(below: readonly string[], isDirectory: boolean): Io<boolean> {
-    const { exclude, pace } = this.#parts;
-    return exclude !== undefined && (yield* exclude.test(below.join("/"), isDirectory, pace()));
-  }
-
-  answer(sieve: Sieve, binding: Binding): GlobOutput {
+  answer(binding: Binding): GlobOutput {
+    const { sieve, base } = this.#parts;
     const isSorted = this.#input.sort === "modified";
     if (isSorted) this.#found.sort((a, b) => b.modified - a.modified || compareVisits(a.path, b.path));
-    const most = this.#parts.base.budget?.defaultBytes ?? Number.POSITIVE_INFINITY;
+    const most = base.budget?.defaultBytes ?? Number.POSITIVE_INFINITY;
     const found = this.#found.slice(0, this.#limit);
     const paths = found.map((one) => one.shown);
     const shown = found.slice(0, countWithin(paths, most));
-    const before = this.#parts.resume?.counted ?? 0;
-    const isCut = this.#total - before > shown.length;
+    const before = sieve.resume?.counted ?? 0;
+    const isCut = this.total - before > shown.length;
     const cut = shown.length < found.length ? "bytes" : isCut ? "limit" : undefined;
     const reason: Incomplete | undefined = sieve.isExhausted ? "error" : (cut ?? sieve.stopped);
     const last = isCut ? (shown.at(-1)?.path ?? []) : sieve.reached;
@@ -236,14 +193,14 @@ class GlobSearch implements Following {
     };
     return {
       paths: paths.slice(0, shown.length),
-      totalMatches: this.#total,
-      ...(this.#total === 0 ? { filesSeen: this.#seen } : {}),
+      totalMatches: this.total,
+      ...(this.total === 0 ? { filesSeen: this.#seen } : {}),
       countIsComplete: sieve.stopped === undefined && !sieve.isExhausted,
       timedOut: sieve.stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
       ...this.#hint(
-        hintOf(completeness, this.#advice, { symlinks: linksText(this.#input.links, this.#total, sieve.hidden) }).hint,
+        hintOf(completeness, this.#advice, { symlinks: linksText(this.#input.links, this.total, sieve.hidden) }).hint,
       ),
     };
   }
@@ -253,7 +210,7 @@ class GlobSearch implements Following {
   }
 
   #hint(hint: string | undefined): { hint?: string } {
-    const directories = this.#total === 0 && this.#directories > 0 ? 'Directories match: pass type: "any"' : undefined;
+    const directories = this.total === 0 && this.#directories > 0 ? 'Directories match: pass type: "any"' : undefined;
     const text = [directories, hint].filter((part) => part !== undefined).join(". ");
     return text === "" ? {} : { hint: text };
   }

@@ -1,6 +1,5 @@
 import { invalidPattern } from "../core/errors/texts.js";
-import type { Operation } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type Operation, READS } from "../core/ports/operation.js";
 import type { GrepInput, GrepOutput } from "../schema/types.js";
 import { Patience } from "../search/entry-filter.js";
 import { checkEncoding } from "./content/encoding.js";
@@ -17,10 +16,8 @@ const MAX_CHARS = 1000;
 export const grep: Operation<GrepInput, GrepOutput> = {
   name: "grep",
   on: "places",
-  ability: "crud/read",
-  changes: false,
+  ...READS,
   looksInArchives: true,
-  annotations: LOOKS,
   check: ({ encoding }) => checkEncoding(encoding),
   patienceMs: (input, limits) => patienceMs(input.timeoutMs, PATIENCE_MS, limits),
   async run(asked, call) {

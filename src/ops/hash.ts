@@ -1,7 +1,6 @@
 import { etagOf, hashText } from "../core/etag.js";
 import { type Io, runIo, wait } from "../core/io.js";
-import type { Operation, PathCall } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type Operation, type PathCall, READS } from "../core/ports/operation.js";
 import type { HashInput, HashOutput } from "../schema/types.js";
 import { hashOf } from "./content/file-etag.js";
 
@@ -9,10 +8,8 @@ import { hashOf } from "./content/file-etag.js";
 export const hash: Operation<HashInput, HashOutput> = {
   name: "hash",
   on: "path",
-  ability: "crud/read",
-  changes: false,
+  ...READS,
   looksInArchives: true,
-  annotations: LOOKS,
   run: (_input, call) => runIo(hashFile(call)),
 };
 

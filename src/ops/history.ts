@@ -1,7 +1,7 @@
 import { escapeText, invalidInput } from "../core/errors/texts.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { JournalEntry, JournalPage, JournalQuery } from "../core/ports/changes/journal.js";
-import { LOOKS, type Operation, type PlacesCall } from "../core/ports/operation.js";
+import { type Operation, type PlacesCall, READS } from "../core/ports/operation.js";
 import type { HistoryInput, HistoryOutput } from "../schema/types.js";
 import {
   answerOf,
@@ -28,9 +28,7 @@ const MISSING: Readonly<Record<string, string>> = {
 export const history: Operation<HistoryInput, HistoryOutput> = {
   name: "history",
   on: "places",
-  ability: "crud/read",
-  changes: false,
-  annotations: LOOKS,
+  ...READS,
   check({ root, path }) {
     if (path !== undefined && root === undefined) throw invalidInput("'path' needs 'root'", "/path", "root beside it");
   },

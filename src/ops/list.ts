@@ -2,23 +2,18 @@ import { counted } from "../core/errors/wording.js";
 import type { TagOf } from "../core/etag.js";
 import type { Rendering } from "../core/ports/adapter.js";
 import type { Entry, ListedPart } from "../core/ports/backend.js";
-import type { Operation } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type Operation, READS } from "../core/ports/operation.js";
 import type { ListInput, ListOutput } from "../schema/types.js";
 import { clamp, countWithin } from "./content/clamp.js";
 import { mimeByName } from "./content/mime.js";
-import { entryName } from "./searching/entry-name.js";
-import { hintOf } from "./searching/search.js";
-import { warningsOf } from "./searching/vanished.js";
+import { entryName, hintOf, warningsOf } from "./searching/search.js";
 
 /** `list`: the entries of one directory, in pages. */
 export const list: Operation<ListInput, ListOutput> = {
   name: "list",
   on: "path",
-  ability: "crud/read",
-  changes: false,
+  ...READS,
   looksInArchives: true,
-  annotations: LOOKS,
   async run(input, { root, path, access, terms, tagOf, budget }) {
     const page = { ...pageOf(input), startsWith: terms?.startsWith };
     const stamps = terms?.tags === true && tagOf !== undefined;

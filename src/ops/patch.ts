@@ -11,7 +11,7 @@ import type { PatchInput, PatchOutput } from "../schema/types.js";
 import { checkEncoding } from "./content/encoding.js";
 import { versionOf } from "./content/file-etag.js";
 import { inTurn } from "./editing/plan.js";
-import { diffLines } from "./editing/unified-diff.js";
+import { diffLines, mostDiffChars } from "./editing/unified-diff.js";
 import type { PlannedEntry } from "./patching/entries.js";
 import { sectionsOf } from "./patching/input.js";
 import type { PlacedSection } from "./patching/on-disk.js";
@@ -21,9 +21,6 @@ import { refuseTwinFolders } from "./searching/alike.js";
 
 /** Most bytes of all files that a patch changes or deletes. */
 const MAX_KEPT_BYTES = 67_108_864;
-/** Most characters of a diff, for models and for other callers. */
-const DIFF_CHARS_MODEL = 4_000;
-const DIFF_CHARS = 16_000;
 /** Failing sections that an error names. */
 const MAX_FAILED = 10;
 /** Errors that fail the whole call, whatever its sections are. */
@@ -100,7 +97,7 @@ async function apply(placed: readonly Placed[], first: PathCall, isDry: boolean)
 function placedOn(backend: ReadBackend, placed: Placed): PlacedSection {
   const on = (place: FileCall): FileCall => ({ ...place, root: { ...place.root, backend } });
   const { call, to, from } = placed;
-  return { ...placed, call: on(call), ...(to && { to: on(to) }), ...(from && { from: on(from) }) };
+  return { ...placed, call: on(call), to: to && on(to), from: from && on(from) };
 }
 
 /** Runs `work` for every section. @throws an error that lists all sections that fail */
@@ -173,10 +170,10 @@ function placeSection(
   return {
     section,
     call: placed,
-    ...(to === undefined ? {} : { to: at(to, ["crud/write"]) }),
-    ...(section.kind === "copy" ? { from: at(section.from, ["crud/read"]) } : {}),
-    ...(etag === undefined ? {} : { ifMatch: etag }),
-    ...(input.encoding === undefined ? {} : { encoding: input.encoding }),
+    to: to === undefined ? undefined : at(to, ["crud/write"]),
+    from: section.kind === "copy" ? at(section.from, ["crud/read"]) : undefined,
+    ifMatch: etag,
+    encoding: input.encoding,
   };
 }
 
@@ -217,8 +214,7 @@ function answer(
     return { ...file, etag: versionOf(after, at).etag ?? etagOf(after) };
   });
   const applied = planned.reduce((sum, one) => sum + one.applied, 0);
-  const budget = planned[0]?.at.budget;
-  const diff = diffOf(planned, budget === undefined ? DIFF_CHARS : DIFF_CHARS_MODEL);
+  const diff = diffOf(planned, mostDiffChars({ budget: planned[0]?.at.budget }));
   const hint = planned.find((one) => one.hint !== undefined)?.hint;
   return { files, applied, ...diff, ...(isDry ? { dryRun: true } : {}), ...(hint === undefined ? {} : { hint }) };
 }

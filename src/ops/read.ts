@@ -2,8 +2,7 @@ import { venueUri } from "../core/call/venue-uri.js";
 import { attachedContent } from "../core/content-bytes.js";
 import { counted } from "../core/errors/wording.js";
 import type { Rendering } from "../core/ports/adapter.js";
-import type { Operation } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type Operation, READS } from "../core/ports/operation.js";
 import { parsePath } from "../path/grammar.js";
 import type { ReadInput, ReadOutput } from "../schema/types.js";
 import { readFile } from "./content/read-file.js";
@@ -16,10 +15,8 @@ import { isImageType, lookAtImage } from "./rendering/image.js";
 export const read: Operation<ReadInput, ReadOutput> = {
   name: "read",
   on: "path",
-  ability: "crud/read",
-  changes: false,
+  ...READS,
   looksInArchives: true,
-  annotations: LOOKS,
   check: (input) => {
     checkRequest(input);
     parsePages(input.pages);

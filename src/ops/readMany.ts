@@ -1,7 +1,6 @@
 import { FileAdapterError } from "../core/errors/errors.js";
 import { escapeText } from "../core/errors/texts.js";
-import type { Operation, PathCall, PlaceRequest, PlacesCall } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type Operation, type PathCall, type PlaceRequest, type PlacesCall, READS } from "../core/ports/operation.js";
 import type { ReadManyInput, ReadManyOutput, ReadOutput } from "../schema/types.js";
 import { checkEncoding } from "./content/encoding.js";
 import { readFile } from "./content/read-file.js";
@@ -30,10 +29,8 @@ const OF_THE_CALL: ReadonlySet<string> = new Set([
 export const readMany: Operation<ReadManyInput, ReadManyOutput> = {
   name: "readMany",
   on: "places",
-  ability: "crud/read",
-  changes: false,
+  ...READS,
   looksInArchives: true,
-  annotations: LOOKS,
   check: ({ files }) => {
     for (const [index, { encoding }] of files.entries()) checkEncoding(encoding, `/files/${index}`);
   },

@@ -1,15 +1,12 @@
 import type { QuotaFacts } from "../core/file-config.js";
-import type { Operation } from "../core/ports/operation.js";
-import { LOOKS, type RootFacts } from "../core/ports/operation.js";
+import { type Operation, READS, type RootFacts } from "../core/ports/operation.js";
 import type { RootsInput, RootsOutput } from "../schema/types.js";
 
 /** `roots`: the roots in which the caller holds a grant. */
 export const roots: Operation<RootsInput, RootsOutput> = {
   name: "roots",
   on: "roots",
-  ability: "crud/read",
-  changes: false,
-  annotations: LOOKS,
+  ...READS,
   run: async (_input, { visible, discloseHostPaths }) => ({
     roots: await Promise.all(
       visible.map(async (root) => ({

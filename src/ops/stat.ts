@@ -1,8 +1,7 @@
 import { etagOf, hashText } from "../core/etag.js";
 import { type Awaitable, after, type Io, runIo, wait } from "../core/io.js";
 import type { FileStat } from "../core/ports/backend.js";
-import type { FileCall, Operation, PathCall } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type FileCall, type Operation, type PathCall, READS } from "../core/ports/operation.js";
 import type { StatInput, StatOutput } from "../schema/types.js";
 import { etagFor, hashOf } from "./content/file-etag.js";
 import { mimeByName } from "./content/mime.js";
@@ -13,10 +12,8 @@ import { findAlike } from "./searching/alike.js";
 export const stat: Operation<StatInput, StatOutput> = {
   name: "stat",
   on: "path",
-  ability: "crud/read",
-  changes: false,
+  ...READS,
   looksInArchives: true,
-  annotations: LOOKS,
   run: (input, call) =>
     input.version === undefined
       ? after(statNow(input, call), (found) => (found.exists || call.terms !== undefined ? found : withAlike(call)))

@@ -1,5 +1,4 @@
-import type { Operation } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type Operation, READS } from "../core/ports/operation.js";
 import { isWithin } from "../path/grammar.js";
 import type { TrashInput, TrashOutput } from "../schema/types.js";
 import { journalIn, lackPart, readIdCursor, visibleRoot, writeIdCursor } from "./history/visible-entries.js";
@@ -10,9 +9,7 @@ const PAGE = 200;
 export const trash: Operation<TrashInput, TrashOutput> = {
   name: "trash",
   on: "places",
-  ability: "crud/read",
-  changes: false,
-  annotations: LOOKS,
+  ...READS,
   async run({ root, path, cursor }, call) {
     const { view, segments } = visibleRoot(call, root, path);
     const of = await journalIn(view, call);

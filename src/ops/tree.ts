@@ -1,34 +1,30 @@
 import { escapeText } from "../core/errors/texts.js";
 import type { WalkEntry } from "../core/ports/backend.js";
-import type { Operation, PathCall, PlacesCall } from "../core/ports/operation.js";
-import { LOOKS } from "../core/ports/operation.js";
+import { type Operation, type PathCall, type PlacesCall, READS } from "../core/ports/operation.js";
 import type { TreeInput, TreeOutput } from "../schema/types.js";
-import { compileGlobs } from "../search/globs.js";
+import { Selection } from "../search/globs.js";
 import { clamp } from "./content/clamp.js";
 import { humanSize } from "./content/human-size.js";
-import { entryName } from "./searching/entry-name.js";
 import { withMeantExclude } from "./searching/meant-globs.js";
-import { EXHAUSTED, hintOf, ignoreRules, isGitBase, withHidden } from "./searching/search.js";
-import { type Folder, type Survey, type SurveyOptions, TreeSurvey } from "./searching/tree-survey.js";
-import { warningsOf } from "./searching/vanished.js";
+import { EXHAUSTED, entryName, hintOf, ignoreRules, isGitBase, warningsOf, withHidden } from "./searching/search.js";
+import { type Folder, type SurveyOptions, TreeSurvey } from "./searching/tree-survey.js";
 
 /** `tree`: a directory and its content as indented text, the form that costs models the fewest tokens. */
 export const tree: Operation<TreeInput, TreeOutput> = {
   name: "tree",
   on: "places",
-  ability: "crud/read",
-  changes: false,
+  ...READS,
   looksInArchives: true,
-  annotations: LOOKS,
   modelDefaults: { ignore: "gitignore" },
   async run(input, call) {
     const base = call.at({ root: rootOf(input), path: input.path ?? "", abilities: ["crud/read"], changes: false });
-    const survey = await new TreeSurvey(await surveyOptions(input, { base, call })).run();
+    const survey = new TreeSurvey(await surveyOptions(input, { base, call }));
+    const top = await survey.run();
     const { entries, isCut: truncated, depthLimited } = survey;
     const { root, path } = base;
     const line = `${[root.name, ...path.segments].map(escapeText).join("/")}/`;
     return {
-      tree: `${linesOf({ ...survey.top, line }, 0)}\n`,
+      tree: `${linesOf({ ...top, line }, 0)}\n`,
       ...{ truncated, entries, depthLimited },
       ...completenessOf(survey, input),
       ...warningsOf(survey.hasVanished),
@@ -49,8 +45,7 @@ async function surveyOptions(
 ): Promise<SurveyOptions> {
   const { root, path } = base;
   const { ignore: mode = "none" } = input;
-  const { exclude } = withMeantExclude(input, base, call);
-  const excluded = exclude === undefined ? undefined : compileGlobs(exclude, "exclude");
+  const selection = new Selection(undefined, withMeantExclude(input, base, call).exclude);
   const found = await ignoreRules({ root: root.name, ignore: mode }, { base, call });
   return {
     base,
@@ -58,7 +53,7 @@ async function surveyOptions(
     ...boundsOf(input),
     sizes: input.info === "size",
     ignore: found && { rules: found.rules, unread: found.unread, entersGit: isGitBase(path.segments) },
-    exclude: excluded,
+    selection,
     line: entryLine,
   };
 }
@@ -80,7 +75,7 @@ function largerInputs(input: TreeInput): Record<"limit" | "depth", string> {
   };
 }
 
-function completenessOf({ isCut, isTired, depthLimited, isExhausted, hidden }: Survey, input: TreeInput) {
+function completenessOf({ isCut, isTired, depthLimited, isExhausted, hidden }: TreeSurvey, input: TreeInput) {
   const early = isTired ? "visited" : isCut ? "limit" : depthLimited ? "depth" : undefined;
   const reason: "limit" | "visited" | "depth" | "error" | undefined = isExhausted ? "error" : early;
   const cut = { ...(reason === undefined ? {} : { reason }), ...hidden.part() } as const;

@@ -7,13 +7,11 @@ import type { Rendering } from "../core/ports/adapter.js";
 import type { At, GroupChange } from "../core/ports/backend.js";
 import type { Operation } from "../core/ports/operation.js";
 import type { UndoInput, UndoOutput } from "../schema/types.js";
+import { mostDiffChars } from "./editing/unified-diff.js";
 import { diffOfTurns } from "./undoing/diff.js";
 import { type Blocked, planUndo, type UndoPlan } from "./undoing/plan.js";
 import { chooseEntries } from "./undoing/select-entries.js";
 
-/** Most characters of a diff, for models and for other callers. */
-const DIFF_CHARS_MODEL = 4000;
-const DIFF_CHARS = 16_000;
 const MAX_FILES = 1000;
 const MAX_BLOCKED = 100;
 /** Most plans of one call: a plan is made anew if others change its entries before the commit. */
@@ -51,10 +49,8 @@ export const undo: Operation<UndoInput, UndoOutput> = {
     for (let attempt = 1; ; attempt++) {
       const plans: UndoPlan[] = [];
       for (const { of, entries } of chosen) plans.push(await planUndo(of, entries, call.at));
-      const diff = await diffOfTurns(
-        plans.flatMap(({ turns }) => turns),
-        call.budget === undefined ? DIFF_CHARS : DIFF_CHARS_MODEL,
-      );
+      const turns = plans.flatMap((plan) => plan.turns);
+      const diff = await diffOfTurns(turns, mostDiffChars(call));
       if (input.dryRun === true) {
         for (const { backend, changes, blockedCount } of plans)
           if (blockedCount === 0) await backend.checkAll?.(changes);

@@ -1,6 +1,6 @@
 import { notFound, notSupportedHere } from "../core/errors/texts.js";
 import type { Rendering } from "../core/ports/adapter.js";
-import { LOOKS, type Operation } from "../core/ports/operation.js";
+import { type Operation, READS } from "../core/ports/operation.js";
 import type { WatchInput, WatchOutput } from "../schema/types.js";
 
 const USUAL_LIMIT = 200;
@@ -9,10 +9,8 @@ const USUAL_LIMIT = 200;
 export const watch: Operation<WatchInput, WatchOutput> = {
   name: "watch",
   on: "path",
-  ability: "crud/read",
-  changes: false,
+  ...READS,
   watches: true,
-  annotations: LOOKS,
   waitsMs: ({ waitMs = 0 }) => waitMs,
   async run({ recursive = true, cursor, waitMs = 0, limit = USUAL_LIMIT }, { root, path, access, pollChanges }) {
     if (pollChanges === undefined) throw notSupportedHere("watching");

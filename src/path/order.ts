@@ -27,7 +27,7 @@ export interface Named {
 export function sortByName<T extends Named>(entries: readonly T[]): T[] {
   // Most often no name has an upper-case letter, or one beyond ASCII.
   if (!entries.some(({ name, isUsual }) => isUsual !== true && UNLIKE_FOLDED.test(name))) {
-    return entries.length > SHORT ? entries.toSorted((a, b) => compareUnits(a.name, b.name)) : sortShort(entries);
+    return entries.toSorted((a, b) => compareUnits(a.name, b.name));
   }
   const compare = entries.some(({ name }) => SURROGATE.test(name)) ? compareCodePoints : compareUnits;
   if (entries.every(({ name }) => name === name.toLowerCase())) {
@@ -39,27 +39,6 @@ export function sortByName<T extends Named>(entries: readonly T[]): T[] {
     .map(({ entry }) => entry);
 }
 
-/** Length up to which insertion takes half the time of the built-in sort, which calls back for each pair. */
-const SHORT = 128;
-
-/** By code units: each entry is put at its place among those before it. */
-function sortShort<T extends Named>(entries: readonly T[]): T[] {
-  const sorted: T[] = [];
-  for (const entry of entries) {
-    let low = 0;
-    let high = sorted.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (entry.name < (sorted[middle] as T).name) high = middle;
-      else low = middle + 1;
-    }
-    sorted.push(entry);
-    for (let at = sorted.length - 1; at > low; at--) sorted[at] = sorted[at - 1] as T;
-    sorted[low] = entry;
-  }
-  return sorted;
-}
-
 const UNLIKE_FOLDED = /[A-Z\u0080-\uffff]/;
 const SURROGATE = /[\ud800-\udfff]/;
 
@@ -69,7 +48,17 @@ export const isBefore = (a: Named, b: Named): boolean =>
 
 /** Compares two names in that order. */
 const compareNames = (a: string, b: string): number =>
-  compareCodePoints(a.toLowerCase(), b.toLowerCase()) || compareCodePoints(a, b);
+  a === b ? 0 : compareCodePoints(a.toLowerCase(), b.toLowerCase()) || compareCodePoints(a, b);
+
+/** Compares two paths in the order of walks: a directory, then its content, then its next sibling. */
+export function compareVisits(a: readonly string[], b: readonly string[]): number {
+  const shared = Math.min(a.length, b.length);
+  for (let at = 0; at < shared; at++) {
+    const order = compareNames(a[at] ?? "", b[at] ?? "");
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
 
 /** Index of the first of some sorted entries whose name comes behind another; 0 where none is given. */
 export function startAfter(sorted: readonly Named[], name: string | undefined): number {

@@ -51,7 +51,7 @@ function markIntegers(text: string, mark: string): string {
   let count = 0;
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = stringEnd(text, at);
+    if (code === QUOTE) at = stringEnd(text, at) ?? text.length;
     else if (code === MINUS || isDigit(code)) {
       const end = numberEnd(text, at);
       const digits = changedInteger(text.slice(at, end), maxDigits);
@@ -109,7 +109,7 @@ function holdsTooMuch(text: string): boolean {
     const code = text.charCodeAt(at);
     if (code === COMMA) items++;
     else if (code === COLON || code === BRACKET || code === BRACE) parts++;
-    at = code === QUOTE ? stringEnd(text, at) : at + 1;
+    at = code === QUOTE ? (stringEnd(text, at) ?? text.length) : at + 1;
   }
   return parts > MAX_PARTS || items > MAX_ITEMS;
 }
@@ -209,14 +209,14 @@ const BRACKET = 0x5b;
 const BRACE = 0x7b;
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
-/** Behind the string that starts here. In a text that is no JSON it may not end. */
-function stringEnd(text: string, start: number): number {
+/** Behind the string that starts here: its closing quote is the first with an even number of backslashes before it. */
+export function stringEnd(text: string, start: number): number | undefined {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end - 1;
     while (text.charCodeAt(before) === BACKSLASH) before--;
     if ((end - 1 - before) % 2 === 0) return end + 1;
   }
-  return text.length;
+  return undefined;
 }
 
 const NUMBER = /[-+.\deE]+/y;

@@ -3,7 +3,8 @@
 import { createRequire } from "node:module";
 import { laterPackage } from "../core/later.js";
 
-const loadLevenshtein = laterPackage<typeof import("fastest-levenshtein")>(
+/** Loaded when it is first asked: most processes never need it. */
+export const loadLevenshtein = laterPackage<typeof import("fastest-levenshtein")>(
   createRequire(import.meta.url),
   "fastest-levenshtein",
 );
@@ -20,7 +21,6 @@ const MAX_LENGTH = 100;
  */
 export function nearestName(key: string, known: readonly string[]): string | undefined {
   if (key.length > MAX_LENGTH) return undefined;
-  // Loaded lazily: most processes never see an unknown name, and loading takes longer than parsing a config.
   const { distance } = loadLevenshtein();
   let nearest: string | undefined;
   let least = Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-// Generated from schemas/file/*.json and schemas/config.json by `npm run types`. Do not edit.
+// Generated from schemas/ by `npm run types`. Do not edit.
 
 export interface HashInput {
   /**
@@ -1474,6 +1474,145 @@ export interface TransferOutput {
    * Epoch ms
    */
   expires: number;
+}
+
+export interface ArchiveListInput {
+  root?: string;
+  /**
+   * The archive
+   */
+  path?: string;
+  /**
+   * In place of path: an asset or reference
+   */
+  asset?: string;
+  /**
+   * In place of path: base64, to 8 MB
+   */
+  bytes?: string;
+}
+
+export interface ArchiveListOutput {
+  entries: {
+    name: string;
+    size: number;
+    compressedSize: number;
+    directory: boolean;
+    modified: number;
+    encrypted?: true;
+  }[];
+  count: number;
+  truncated: boolean;
+  hidden?: {
+    unreadable?: number;
+    policy?: number;
+  };
+}
+
+export interface ArchiveExtractInput {
+  root?: string;
+  /**
+   * The archive
+   */
+  path?: string;
+  /**
+   * In place of path: an asset or reference
+   */
+  asset?: string;
+  /**
+   * In place of path: base64, to 8 MB
+   */
+  bytes?: string;
+  /**
+   * Root name
+   */
+  destRoot: string;
+  /**
+   * Directory; default the top
+   */
+  destPath?: string;
+  /**
+   * Default true
+   */
+  overwrite?: boolean;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
+}
+
+export interface ArchiveExtractOutput {
+  extracted: number;
+  bytes: number;
+  destRoot: string;
+  files: string[];
+  truncated: boolean;
+  atomic: boolean;
+  hidden?: {
+    symlinks?: number;
+    special?: number;
+  };
+  group?: string;
+  hint?: string;
+  kept?: false;
+  reason?: string;
+  operationId?: string;
+}
+
+export interface ArchiveZipInput {
+  /**
+   * Root name
+   */
+  root: string;
+  /**
+   * File or directory
+   */
+  path?: string;
+  /**
+   * Files, directories
+   *
+   * @minItems 1
+   * @maxItems 1000
+   */
+  paths?: string[];
+  /**
+   * Default root
+   */
+  destRoot?: string;
+  /**
+   * Its path; none: an asset
+   */
+  destPath?: string;
+  /**
+   * Of the asset
+   */
+  name?: string;
+  /**
+   * "*": the zip must not exist
+   */
+  ifNoneMatch?: string;
+  /**
+   * Name of this change: repeating the call with it has no second effect
+   */
+  operationId?: string;
+}
+
+export interface ArchiveZipOutput {
+  entries: number;
+  bytes: number;
+  destRoot?: string;
+  destPath?: string;
+  etag?: string;
+  asset?: string;
+  hidden?: {
+    symlinks?: number;
+    policy?: number;
+    unreadable?: number;
+  };
+  hint?: string;
+  kept?: false;
+  reason?: string;
+  operationId?: string;
 }
 
 /** An input whose named fields a call may leave out, where a reference says them. */

@@ -1,8 +1,10 @@
 // Cursors of searches: opaque texts that say where the next page begins, bound to root, input and caller.
 
 import { createHash } from "node:crypto";
+import { isBelow } from "../core/call/path.js";
 import { invalidInput } from "../core/errors/texts.js";
-import { compareVisits, isWithin } from "./order.js";
+import { isWithin } from "../path/grammar.js";
+import { compareVisits } from "../path/order.js";
 
 /** The point that an enumeration has reached. */
 export interface Position {
@@ -61,7 +63,7 @@ export class Resume {
 
   /** Must be called for each entry, in the order of the walk. */
   standing(segments: readonly string[]): Standing {
-    if (this.#hash !== undefined && isWithin(this.#path, segments) && segments.length > this.#path.length) {
+    if (this.#hash !== undefined && isBelow(segments, this.#path)) {
       if (this.#isFound) return "after";
       this.#isFound = hashOf(segments) === this.#hash;
       return this.#isFound ? "last" : "above";
@@ -69,7 +71,7 @@ export class Resume {
     const order = compareVisits(segments, this.#path);
     if (order > 0) return "after";
     if (order === 0) return this.#hash === undefined ? "last" : "above";
-    return isWithin(segments, this.#path) ? "above" : "before";
+    return isWithin(this.#path, segments) ? "above" : "before";
   }
 }
 

@@ -7,7 +7,7 @@ import type { CallScope } from "../core/call/scope.js";
 import { type Awaitable, type Io, runIo } from "../core/io.js";
 import type { WalkEntry, WalkOptions, WalkStep } from "../core/ports/backend.js";
 import type { Resume } from "./cursor.js";
-import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "./ignore-rules.js";
+import type { IgnoreRules } from "./ignore-rules.js";
 import { Pace, TimeIsUp } from "./match-budget.js";
 
 /** Most entries that one walk visits. */
@@ -41,12 +41,8 @@ export class HiddenCount {
   /** Some of the links are named by the caller's globs. */
   namesLinks = false;
 
-  add(kind: HiddenKind): void {
-    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
-  }
-
-  get(kind: HiddenKind): number {
-    return this.#counts.get(kind) ?? 0;
+  add(kind: HiddenKind, count = 1): void {
+    if (count > 0) this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + count);
   }
 
   /** The field `hidden` of an answer; empty if nothing is hidden. */
@@ -77,59 +73,47 @@ export interface SieveOptions {
   /** Most entries visited, if fewer than usual. */
   readonly maxVisited?: number | undefined;
   /** Whether an ignored or denied entry would have been a result, or may contain one: only such entries are counted. */
-  readonly concerns: (path: readonly string[], isDirectory: boolean) => Io<boolean>;
+  readonly concerns: (path: readonly string[], isDirectory: boolean, pace: Pace) => Io<boolean>;
 }
 
 /** Decides on each entry of a walk whether a search takes it, and counts the entries left out. */
 export class Sieve {
   readonly hidden = new HiddenCount();
+  readonly resume: Resume | undefined;
   /** Shared by all name matching of the search. */
   readonly pace: Pace;
   readonly #options: SieveOptions;
   readonly #names: string[];
-  #visited = 0;
-  #isExhausted = false;
-  #stopped: Incomplete | undefined;
+  /** Why the walk ended early. */
+  stopped: Incomplete | undefined;
+  /** Some entries were skipped because file descriptors ran out or the tree was moved: the call should be repeated. */
+  isExhausted = false;
   /** The last entry that was visited: the next page goes on after it. */
-  #reached: readonly string[] = [];
-  /** `#reached` before the current entry. */
+  reached: readonly string[] = [];
+  /** `reached` before the current entry. */
   #reachedBefore: readonly string[] = [];
+  #visited = 0;
 
   constructor(options: SieveOptions) {
     this.#options = options;
+    this.resume = options.resume;
     this.#names = [...options.base];
     // Each call must advance by at least one entry.
     this.pace = new Pace(options.scope, () => this.#visited > 1 && options.patience.isOver);
   }
 
-  /** Why the walk ended early. */
-  get stopped(): Incomplete | undefined {
-    return this.#stopped;
-  }
-
-  /** Some entries were skipped because file descriptors ran out or the tree was moved: the call should be repeated. */
-  get isExhausted(): boolean {
-    return this.#isExhausted;
-  }
-
-  get reached(): readonly string[] {
-    return this.#reached;
-  }
-
   /** The walk options that the sieve needs. */
   rules(): Pick<WalkOptions, "rules" | "unreadable" | "exhausted" | "visitDenied"> {
     const { ignore, base } = this.#options;
-    const unreadable = () => this.hidden.add("unreadable");
-    const visitDenied = (entry: WalkEntry) => this.decide(this.#deny(entry));
-    const exhausted = () => {
-      this.#isExhausted = true;
+    const pathAt = (depth: number) => this.#names.slice(0, base.length + depth);
+    return {
+      unreadable: () => this.hidden.add("unreadable"),
+      visitDenied: (entry: WalkEntry) => this.decide(this.#deny(entry)),
+      exhausted: () => {
+        this.isExhausted = true;
+      },
+      ...ignore?.readBy(pathAt, this.hidden),
     };
-    if (ignore === undefined) return { unreadable, exhausted, visitDenied };
-    const found: NonNullable<WalkOptions["rules"]>["found"] = (depth, contents) => {
-      const unread = ignore.enter(this.#names.slice(0, base.length + depth), contents);
-      for (let count = 0; count < unread; count++) unreadable();
-    };
-    return { unreadable, exhausted, visitDenied, rules: { names: RULE_FILES, maxBytes: MAX_RULE_BYTES, found } };
   }
 
   /** Runs the decision on an entry. If time is up in the middle of it, the entry counts as not visited. */
@@ -142,7 +126,7 @@ export class Sieve {
       return yield* deciding;
     } catch (error) {
       if (!(error instanceof TimeIsUp)) throw error;
-      this.#reached = this.#reachedBefore;
+      this.reached = this.#reachedBefore;
       this.stop("timeout");
       return "stop";
     }
@@ -151,7 +135,7 @@ export class Sieve {
   /** Must be called for each entry, in the order of the walk. */
   *look(entry: WalkEntry): Io<Sifted> {
     const { patience, resume } = this.#options;
-    this.#reachedBefore = this.#reached;
+    this.#reachedBefore = this.reached;
     this.#trail(entry);
     // Each call must advance by at least one entry.
     if (this.#visited > 0 && patience.isOver) return this.stop("timeout");
@@ -161,7 +145,7 @@ export class Sieve {
     if (standing === "after") {
       if (this.#visited >= (this.#options.maxVisited ?? MAX_VISITED)) return this.stop("visited");
       this.#visited++;
-      this.#reached = path;
+      this.reached = path;
       if (this.#options.found !== undefined) this.#options.scope.report?.(this.#visited, undefined, this.#progress);
     }
     if (yield* this.#isOut(entry, path, standing === "after")) return OUT;
@@ -177,16 +161,16 @@ export class Sieve {
       return "stop";
     }
     const path = [...this.#names];
-    this.#reachedBefore = this.#reached;
+    this.#reachedBefore = this.reached;
     const isNew = (resume?.standing(path) ?? "after") === "after";
-    if (isNew && (yield* concerns(path, entry.type === "directory"))) this.hidden.add("policy");
+    if (isNew && (yield* concerns(path, entry.type === "directory", this.pace))) this.hidden.add("policy");
     return "skip";
   }
 
   readonly #progress = (): string => `${countText(this.#visited, "entry", "entries")}, ${this.#options.found?.()}`;
 
   stop(reason: Incomplete): Sifted {
-    this.#stopped ??= reason;
+    this.stopped ??= reason;
     return STOP;
   }
 
@@ -204,7 +188,7 @@ export class Sieve {
     const isIgnored = ignore !== undefined && (yield* ignore.ignores(path, isDirectory, this.pace));
     const kind = isIgnored ? "gitignored" : entry.unreachable === true ? "unreadable" : undefined;
     if (kind === undefined) return false;
-    if (counts && (yield* concerns(path, isDirectory))) this.hidden.add(kind);
+    if (counts && (yield* concerns(path, isDirectory, this.pace))) this.hidden.add(kind);
     return true;
   }
 }

@@ -58,17 +58,62 @@ export class Globs {
   }
 }
 
+type Patterns = string | readonly string[];
+
+/** What a search looks at by the globs of its input. Paths are below its start. */
+export class Selection {
+  readonly #wanted: Globs | undefined;
+  readonly #excluded: Globs | undefined;
+
+  /** @param wanted absent: everything */
+  constructor(wanted: Globs | undefined, exclude: Patterns | undefined) {
+    this.#wanted = wanted;
+    this.#excluded = exclude === undefined ? undefined : compileGlobs(exclude, "exclude");
+  }
+
+  /** There are no globs. */
+  get isAll(): boolean {
+    return this.#wanted === undefined && this.#excluded === undefined;
+  }
+
+  /** Whether an entry is excluded by itself. @throws TimeIsUp */
+  *excludes(below: readonly string[], isDirectory: boolean, pace: Pace): Io<boolean> {
+    return this.#excluded !== undefined && (yield* this.#excluded.test(below.join("/"), isDirectory, pace));
+  }
+
+  /** Whether an entry is wanted, or may contain what is. @param mayBe whether entries of its type are wanted @throws TimeIsUp */
+  *concerns(
+    below: readonly string[],
+    isDirectory: boolean,
+    { pace, mayBe }: { pace: Pace; mayBe: boolean },
+  ): Io<boolean> {
+    if (yield* this.excludes(below, isDirectory, pace)) return false;
+    const wanted = this.#wanted;
+    if (wanted === undefined || (isDirectory && wanted.reaches(below))) return true;
+    return mayBe && (yield* wanted.test(below.join("/"), isDirectory, pace));
+  }
+
+  /** Whether the globs name a link, behind which something may be. */
+  names(link: readonly string[]): boolean {
+    return this.#wanted?.names(link) === true;
+  }
+
+  /** Whether a walk looks by itself at a place that a link leads to. */
+  getsTo(below: readonly string[], link: readonly string[], isDirectory: boolean): boolean {
+    const [wanted, excluded] = [this.#wanted, this.#excluded];
+    const isExcluded = (end: number): boolean =>
+      excluded?.matches(below.slice(0, end).join("/"), end < below.length || isDirectory) === true;
+    if (below.some((_, at) => isExcluded(at + 1))) return false;
+    return (
+      wanted === undefined || (isDirectory ? wanted.reachesAlso(below, link) : wanted.matches(below.join("/"), false))
+    );
+  }
+}
+
 const isSameName = (one: string | undefined, name: string): boolean => one === name || one === name.normalize("NFC");
 
 const reachesBelow = ({ fixed, maxDepth }: Compiled, segments: readonly string[]): boolean =>
   segments.length < maxDepth && segments.every((name, at) => at >= fixed.length || isSameName(fixed[at], name));
-
-/** Whether globs match an entry or a directory above it. @param segments below the base */
-export const excludes = (globs: Globs, segments: readonly string[], isDirectory: boolean): boolean =>
-  segments.some((_, at) => {
-    const isLast = at === segments.length - 1;
-    return globs.matches(segments.slice(0, at + 1).join("/"), isLast ? isDirectory : true);
-  });
 
 /** Whether a glob names a directory above what it matches: by wildcards down to it, or by its name at any depth. */
 function isNamed({ segments, above }: Compiled, path: readonly string[]): boolean {
@@ -81,7 +126,7 @@ function isNamed({ segments, above }: Compiled, path: readonly string[]): boolea
 }
 
 /** @param field input field named in errors @throws INVALID_PATTERN, INVALID_INPUT */
-export function compileGlobs(patterns: string | readonly string[], field: string): Globs {
+export function compileGlobs(patterns: Patterns, field: string): Globs {
   const all = typeof patterns === "string" ? [patterns] : patterns;
   if (all.length === 0 || all.length > MAX_PATTERNS) {
     throw invalidInput(`'${field}' must be 1 to ${MAX_PATTERNS} patterns`, `/${field}`, `1..${MAX_PATTERNS} patterns`);

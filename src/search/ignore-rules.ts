@@ -1,11 +1,11 @@
 // The ignore rules in force during a walk, from `.gitignore` and like files. Bounded in number and size.
 
 import { isUtf8 } from "node:buffer";
+import { isBelow } from "../core/call/path.js";
 import { type Awaitable, type Io, wait } from "../core/io.js";
-import type { WalkContent } from "../core/ports/backend.js";
+import type { WalkContent, WalkOptions } from "../core/ports/backend.js";
 import { foldForGit, type IgnoreRule, readIgnoreLine } from "./ignore-line.js";
 import type { Pace } from "./match-budget.js";
-import { isWithin } from "./order.js";
 import { readIndex, type TrackedFiles } from "./tracked-files.js";
 
 /** In order of precedence: a rule of a later kind overrides one of an earlier kind, whatever their directories. */
@@ -92,6 +92,16 @@ export class IgnoreRules {
     return unread;
   }
 
+  /** What a walk reads. @param pathAt the directory at a depth of the walk @param hidden counts rule files that are not read */
+  readBy(
+    pathAt: (depth: number) => readonly string[],
+    hidden: { add(kind: "unreadable", count: number): void },
+  ): Required<Pick<WalkOptions, "rules">> {
+    const found: NonNullable<WalkOptions["rules"]>["found"] = (depth, contents) =>
+      hidden.add("unreadable", this.enter(pathAt(depth), contents));
+    return { rules: { names: RULE_FILES, maxBytes: MAX_RULE_BYTES, found } };
+  }
+
   /** How many more rules and characters may be in force. */
   #room(): Room {
     const all = this.#stacks.flat();
@@ -121,7 +131,7 @@ export class IgnoreRules {
 
   /** Whether an entry is ignored; yields to other calls when it takes long. @throws TimeIsUp */
   *ignores(segments: readonly string[], isDirectory: boolean, pace: Pace): Io<boolean> {
-    while (this.#opened.length > 0 && !isBelow(this.#opened.at(-1), segments)) this.#opened.pop();
+    while (this.#opened.length > 0 && !isBelow(segments, this.#opened.at(-1) ?? [])) this.#opened.pop();
     const found = yield* this.#ruling(this.#compared(segments), isDirectory, pace);
     // Within an ignored directory Git knows no exceptions.
     const isOfGit = found === undefined || found.kind < KINDS_OF_GIT;
@@ -162,9 +172,6 @@ export class IgnoreRules {
     return undefined;
   }
 }
-
-const isBelow = (directory: readonly string[] | undefined, segments: readonly string[]): boolean =>
-  directory !== undefined && directory.length < segments.length && isWithin(directory, segments);
 
 interface Ruling {
   readonly says: "ignored" | "kept";

@@ -85,11 +85,8 @@ export interface DocumentReader {
 }
 
 /** The page, slide or sheet of a document that a match is in, as a line names it; empty: none. */
-export const unitText = (at: { readonly page?: number; readonly slide?: number; readonly sheet?: string }): string =>
-  at.page !== undefined
-    ? `page ${at.page}`
-    : at.slide !== undefined
-      ? `slide ${at.slide}`
-      : at.sheet === undefined
-        ? ""
-        : `sheet ${escapeText(at.sheet)}`;
+export function unitText({ page, slide, sheet }: { page?: number; slide?: number; sheet?: string }): string {
+  if (page !== undefined) return `page ${page}`;
+  if (slide !== undefined) return `slide ${slide}`;
+  return sheet === undefined ? "" : `sheet ${escapeText(sheet)}`;
+}

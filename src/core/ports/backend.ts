@@ -142,7 +142,7 @@ export interface Copied {
 /** A file of a group; `modified`, and `mode` (permission bits), where they are restored; `newMode`: if nothing is there. */
 export type GroupWriteOptions = WriteOptions & {
   /** Whether all that may read the file may run it. Absent: as before. Drives have no such bits. */
-  readonly executable?: boolean;
+  readonly executable?: boolean | undefined;
 } & {
   readonly [bits in "mode" | "newMode"]?: number | undefined;
 };

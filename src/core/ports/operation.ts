@@ -275,3 +275,6 @@ export const LOOKS: Annotations = {
   idempotentHint: true,
   openWorldHint: false,
 };
+
+/** What an operation that only looks declares. */
+export const READS = { ability: "crud/read", changes: false, annotations: LOOKS } as const;

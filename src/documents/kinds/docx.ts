@@ -1,6 +1,6 @@
 // Word: the body, and its notes behind it.
 
-import type { Flow } from "../flow.js";
+import { type Flow, textHandler } from "../flow.js";
 import { type Package, relationOf } from "../package.js";
 import { type Attributes, attribute, type XmlHandler } from "../xml.js";
 import { readProperties } from "./properties.js";
@@ -25,41 +25,17 @@ type Notes = Record<"footnotes" | "endnotes", string[]>;
 const markOf = (kind: keyof Notes, index: number): string => `[${kind === "endnotes" ? "e" : ""}${index + 1}]`;
 
 function handlerOf(flow: Flow, notes: Notes): Required<XmlHandler> {
-  let isText = false;
   const refer = (kind: keyof Notes, attributes: Attributes): void =>
     flow.text(markOf(kind, notes[kind].push(attribute(attributes, "id") ?? "") - 1));
-  return {
-    open(name, attributes) {
-      if (SKIPPED.has(name)) return "skip";
-      isText = name === "t";
-      switch (name) {
-        case "tab":
-          return flow.text("\t");
-        case "br":
-        case "cr":
-          return flow.end();
-        case "noBreakHyphen":
-          return flow.text("-");
-        case "footnoteReference":
-          return refer("footnotes", attributes);
-        case "endnoteReference":
-          return refer("endnotes", attributes);
-        case "tr":
-          return flow.openRow();
-        case "tc":
-          return flow.openCell();
-      }
-      return undefined;
-    },
-    close(name) {
-      isText = false;
-      if (name === "p") flow.end();
-      if (name === "tr") flow.closeRow();
-    },
-    text(text) {
-      if (isText) flow.text(text.replace(/[\r\n]+/g, " "));
-    },
-  };
+  return textHandler(flow, (name, attributes) => {
+    if (SKIPPED.has(name)) return "skip";
+    if (name === "tab") flow.text("\t");
+    if (name === "cr") flow.end();
+    if (name === "noBreakHyphen") flow.text("-");
+    if (name === "footnoteReference") refer("footnotes", attributes);
+    if (name === "endnoteReference") refer("endnotes", attributes);
+    return undefined;
+  });
 }
 
 /** Each note begins with its mark; those that nothing refers to are separators. */

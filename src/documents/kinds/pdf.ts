@@ -3,7 +3,7 @@
 import type { DocumentMeta, PageRange } from "../../core/call/documents.js";
 import { Ended, Unreadable } from "../ending.js";
 import type { Flow } from "../flow.js";
-import { clamped } from "./pages.js";
+import { clamped } from "../kinds.js";
 import { tidyMeta } from "./properties.js";
 
 /** A run of text. Marks in the text have no `str`. */

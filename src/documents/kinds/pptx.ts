@@ -1,10 +1,10 @@
 // PowerPoint: slides in the order in which they are shown, hidden ones too, without notes of the speaker.
 
 import type { PageRange } from "../../core/call/documents.js";
-import type { Flow } from "../flow.js";
+import { type Flow, textHandler } from "../flow.js";
+import { clamped } from "../kinds.js";
 import type { Package } from "../package.js";
-import { attribute, prefixed, type XmlHandler } from "../xml.js";
-import { clamped } from "./pages.js";
+import { type Attributes, attribute, prefixed } from "../xml.js";
 import { readProperties } from "./properties.js";
 
 export async function readPptx(file: Package, flow: Flow, pages: PageRange | undefined): Promise<void> {
@@ -22,29 +22,12 @@ export async function readPptx(file: Package, flow: Flow, pages: PageRange | und
   for (const [index, slide] of slides.entries()) {
     if (index + 1 < first || index + 1 > last) continue;
     flow.unit({ is: "slide", at: index + 1 });
-    await file.read(slide, handlerOf(flow));
+    // Numbers of slides, and second spellings of what stands beside them.
+    const isLeftOut = (name: string, attributes: Attributes): boolean =>
+      name === "Fallback" || (name === "fld" && attribute(attributes, "type") === "slidenum");
+    await file.read(
+      slide,
+      textHandler(flow, (name, attributes) => (isLeftOut(name, attributes) ? "skip" : undefined)),
+    );
   }
-}
-
-function handlerOf(flow: Flow): XmlHandler {
-  let isText = false;
-  return {
-    open(name, attributes) {
-      // Numbers of slides, and second spellings of what stands beside them.
-      if (name === "Fallback" || (name === "fld" && attribute(attributes, "type") === "slidenum")) return "skip";
-      isText = name === "t";
-      if (name === "br") flow.end();
-      if (name === "tr") flow.openRow();
-      if (name === "tc") flow.openCell();
-      return undefined;
-    },
-    close(name) {
-      isText = false;
-      if (name === "p") flow.end();
-      if (name === "tr") flow.closeRow();
-    },
-    text(text) {
-      if (isText) flow.text(text.replace(/[\r\n\v]+/g, " "));
-    },
-  };
 }

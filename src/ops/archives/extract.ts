@@ -2,14 +2,14 @@
 
 import type { OpenArchive } from "../../core/call/archive.js";
 import { alreadyExists, existsNotDirectory } from "../../core/errors/texts.js";
-import type { At, GroupChange } from "../../core/ports/backend.js";
-import type { OpenFile } from "../../core/ports/open-file.js";
+import type { GroupChange } from "../../core/ports/backend.js";
 import type { Operation, PathCall } from "../../core/ports/operation.js";
-import { piecesOf } from "../content/pieces.js";
-import { placeTree } from "../copying/copy-tree.js";
+import type { ArchiveExtractInput, ArchiveExtractOutput } from "../../schema/types.js";
+import { contentOf } from "../content/pieces.js";
+import { hiddenOf, placeTree } from "../copying/copy-tree.js";
 import { refuseTwinFolders } from "../searching/alike.js";
-import { type ExtractPlan, type Hidden, type PlannedEntry, planOf } from "./plan.js";
-import { type ArchiveInput, checkOneArchive, sourceOf } from "./source.js";
+import { ExtractPlan, modeOf } from "./plan.js";
+import { checkOneArchive, sourceOf } from "./source.js";
 
 const MAX_LISTED = 5_000;
 /** Models pay for each. */
@@ -18,25 +18,8 @@ const MAX_LISTED_MODEL = 50;
 const MANY = 5_000;
 const LARGE = "archive:extract";
 
-interface ExtractInput extends ArchiveInput {
-  readonly destRoot: string;
-  readonly destPath?: string;
-  readonly overwrite?: boolean;
-}
-
-interface ExtractOutput {
-  readonly extracted: number;
-  readonly bytes: number;
-  readonly destRoot: string;
-  readonly files: readonly string[];
-  readonly truncated: boolean;
-  readonly atomic: boolean;
-  readonly hidden?: Hidden;
-  readonly group?: string;
-}
-
 /** `extract`: unpacks an archive, all of it or nothing. */
-export const extract: Operation<ExtractInput, ExtractOutput> = {
+export const extract: Operation<ArchiveExtractInput, ArchiveExtractOutput> = {
   name: "extract",
   on: "places",
   ability: "crud/write",
@@ -51,14 +34,13 @@ export const extract: Operation<ExtractInput, ExtractOutput> = {
     const to = call.at({ root: destRoot, path: destPath, abilities: ["crud/write"], changes: true });
     await refuseTwinFolders(to);
     return source.use(async (archive) => {
-      const plan = await planOf(archive, source, to);
+      const plan = await ExtractPlan.of(archive, source, to);
       call.scope.extend(plan.extraMs);
       const found = await to.root.backend.stat(to.path, to.access);
       if (found !== undefined && found.type !== "directory") throw existsNotDirectory(to.access.place);
       to.access.beginGroup?.();
       if (found === undefined) {
-        const options = { parents: true, overwrite: false, keepsTimes: true };
-        await placeTree(to, plan.tree(), options);
+        await placeTree(to, plan.tree(), { parents: true, overwrite: false, keepsTimes: true });
       } else {
         const replace = () => replaceAll(plan, archive, { to, overwrite });
         const { scope, turns } = call;
@@ -82,61 +64,38 @@ async function replaceAll(
   const { backend } = to.root;
   const changes: GroupChange[] = [];
   for (const planned of entries) {
-    const { below, isFile, isEmpty } = planned;
-    if (!isFile && !isEmpty) continue;
+    const { below, file, isEmpty } = planned;
+    if (file === undefined && !isEmpty) continue;
     await to.scope.pause();
     const path = [...to.path.segments, ...below].join("/");
     const request = { root: to.root.name, path, abilities: ["crud/write"], changes: true } as const;
     const one = to.at({ ...request, isExact: true, isInside: true });
     const at = { path: one.path, access: one.access, whole: to };
-    if (isFile && !overwrite && (await backend.stat(one.path, one.access)) !== undefined)
+    if (file === undefined) {
+      changes.push({ kind: "mkdir", at, options: { parents: true } });
+      continue;
+    }
+    if (!overwrite && (await backend.stat(one.path, one.access)) !== undefined)
       throw alreadyExists(one.access.place, ". Pass overwrite: true, or another destPath");
-    changes.push(
-      isFile ? writeOf(at, planned, { archive, overwrite }) : { kind: "mkdir", at, options: { parents: true } },
-    );
+    const body = { load: () => contentOf(() => archive.open(file)), length: file.size };
+    const { modified, isExecutable: executable } = planned;
+    const expected = overwrite ? undefined : "nothing";
+    const options = { parents: true, modified, newMode: modeOf(planned), executable, expected } as const;
+    changes.push({ kind: "write", at, body, options });
   }
   if (changes.length > 0) await backend.changeAll(changes);
 }
 
-function writeOf(
-  at: At,
-  { entry, mode }: PlannedEntry,
-  { archive, overwrite }: { readonly archive: OpenArchive; readonly overwrite: boolean },
-): GroupChange {
-  if (entry === undefined) throw new TypeError("A file of an archive has an entry");
-  const executable = (mode & 0o100) !== 0;
-  return {
-    kind: "write",
-    at,
-    body: { load: () => contentOf(archive.open(entry)), length: entry.size },
-    options: {
-      parents: true,
-      modified: entry.modified,
-      newMode: mode,
-      executable,
-      expected: overwrite ? undefined : "nothing",
-    },
-  };
-}
-
-async function* contentOf(file: OpenFile): AsyncGenerator<Buffer> {
-  try {
-    yield* piecesOf(file);
-  } finally {
-    file.close();
-  }
-}
-
 function answer(
-  { files, bytes, hidden }: ExtractPlan,
+  { files, tally: { bytes }, left }: ExtractPlan,
   { root, path, access }: PathCall,
   { isNew, most }: { readonly isNew: boolean; readonly most: number },
-): ExtractOutput {
+): ArchiveExtractOutput {
   const group = root.journal === undefined ? undefined : access.origin?.group;
   return {
     ...{ extracted: files.length, bytes, destRoot: root.name },
     files: files.slice(0, most).map(({ below }) => [...path.segments, ...below].join("/")),
-    ...{ truncated: files.length > most, atomic: isNew || root.drive !== undefined, ...hidden },
+    ...{ truncated: files.length > most, atomic: isNew || root.drive !== undefined, ...hiddenOf(left) },
     ...(group === undefined ? {} : { group }),
   };
 }

@@ -1,38 +1,20 @@
 // The operation that lists an archive as a whole.
 
 import type { ArchiveEntry } from "../../core/call/archive.js";
-import { LOOKS, type Operation } from "../../core/ports/operation.js";
+import { type Operation, READS } from "../../core/ports/operation.js";
+import type { ArchiveListInput, ArchiveListOutput } from "../../schema/types.js";
 import { countWithin } from "../content/clamp.js";
 import { hiddenOf } from "../copying/copy-tree.js";
-import { type ArchiveInput, type ArchiveSource, checkOneArchive, sourceOf } from "./source.js";
+import { type ArchiveSource, checkOneArchive, sourceOf } from "./source.js";
 
 const MAX_LISTED = 5_000;
 const BETWEEN_PAUSES = 1_000;
 
-interface ListedEntry {
-  /** The name of a directory ends with a slash. */
-  readonly name: string;
-  readonly size: number;
-  readonly compressedSize: number;
-  readonly directory: boolean;
-  readonly modified: number;
-  readonly encrypted?: true;
-}
-
-export interface ArchiveListOutput {
-  readonly entries: readonly ListedEntry[];
-  readonly count: number;
-  readonly truncated: boolean;
-  readonly hidden?: { readonly unreadable?: number; readonly policy?: number };
-}
-
 /** `list`: the entries of an archive, in its own order. */
-export const listArchive: Operation<ArchiveInput, ArchiveListOutput> = {
+export const listArchive: Operation<ArchiveListInput, ArchiveListOutput> = {
   name: "list",
   on: "places",
-  ability: "crud/read",
-  changes: false,
-  annotations: LOOKS,
+  ...READS,
   hidden: ["bytes"],
   check: checkOneArchive,
   run: (input, call) => {

@@ -6,9 +6,8 @@ import { deniedByPolicy, escapeText, type Place, at as placeAt } from "../../cor
 import { type Awaitable, after, type Io, runIo } from "../../core/io.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PathCall } from "../../core/ports/operation.js";
-import type { SourceEntry, TreeSource } from "../../core/ports/tree-source.js";
+import type { TreeSource } from "../../core/ports/tree-source.js";
 import { foldName, isReachableName, isReservedName, parsePath } from "../../path/grammar.js";
-import { hiddenOf } from "../copying/copy-tree.js";
 import { Tally } from "./limits.js";
 import type { ArchiveSource } from "./source.js";
 
@@ -24,47 +23,41 @@ const BYTES_PER_MS = 10_000;
 export interface PlannedEntry {
   /** Names from the top of the archive. */
   readonly below: readonly string[];
+  /** Absent: a directory. */
+  readonly file: ArchiveEntry | undefined;
   /** Absent: a directory that the archive does not list. */
-  readonly entry: ArchiveEntry | undefined;
-  readonly isFile: boolean;
+  readonly modified: number | undefined;
   /** A directory in which nothing is planned. */
   readonly isEmpty: boolean;
-  readonly mode: number;
-}
-
-export interface Hidden {
-  readonly symlinks?: number;
-  readonly special?: number;
-}
-
-/** @throws PATH_ESCAPES_ROOT, BAD_FORMAT, TOO_LARGE */
-export async function planOf(archive: OpenArchive, source: Source, to: PathCall): Promise<ExtractPlan> {
-  const plan = new ExtractPlan(archive, source, to);
-  await runIo(plan.look());
-  return plan;
+  readonly isExecutable: boolean;
 }
 
 export class ExtractPlan {
   /** Depth first, directories before what is in them, in the order of the archive. */
   readonly entries: PlannedEntry[] = [];
+  readonly tally: Tally;
+  readonly left = { symlinks: 0, special: 0 };
   readonly #archive: OpenArchive;
-  readonly #place: Place;
+  readonly #source: Source;
   readonly #to: PathCall;
-  readonly #tally: Tally;
-  readonly #denies: Source["denies"];
-  readonly #left = { symlinks: 0, special: 0 };
   readonly #folded = new Set<string>();
 
-  constructor(archive: OpenArchive, { place, denies }: Source, to: PathCall) {
+  /** @throws PATH_ESCAPES_ROOT, BAD_FORMAT, TOO_LARGE */
+  static async of(archive: OpenArchive, source: Source, to: PathCall): Promise<ExtractPlan> {
+    const plan = new ExtractPlan(archive, source, to);
+    await runIo(plan.#look());
+    return plan;
+  }
+
+  private constructor(archive: OpenArchive, source: Source, to: PathCall) {
     this.#archive = archive;
-    this.#place = place;
-    this.#denies = denies;
+    this.#source = source;
     this.#to = to;
-    this.#tally = new Tally(place);
+    this.tally = new Tally(source.place);
   }
 
   /** Looks through the directory. */
-  *look(): Io<void> {
+  *#look(): Io<void> {
     const { firstLeftOut, duplicate } = this.#archive.contents;
     if (firstLeftOut !== undefined) throw this.#escapes(firstLeftOut);
     if (duplicate !== undefined) throw this.#twice(duplicate);
@@ -72,20 +65,12 @@ export class ExtractPlan {
   }
 
   get files(): readonly PlannedEntry[] {
-    return this.entries.filter(({ isFile }) => isFile);
-  }
-
-  get bytes(): number {
-    return this.#tally.bytes;
+    return this.entries.filter(({ file }) => file !== undefined);
   }
 
   /** Milliseconds that it may take beyond the time of any call. */
   get extraMs(): number {
-    return this.#tally.entries * MS_PER_ENTRY + this.#tally.bytes / BYTES_PER_MS;
-  }
-
-  get hidden(): { readonly hidden?: Hidden } {
-    return hiddenOf(this.#left);
+    return this.tally.entries * MS_PER_ENTRY + this.tally.bytes / BYTES_PER_MS;
   }
 
   /** All of it as the source of a copy. */
@@ -100,12 +85,11 @@ export class ExtractPlan {
       next: () => {
         const planned = this.entries[next++];
         if (planned === undefined) return undefined;
-        const { below, entry, isFile, mode } = planned;
-        const found: SourceEntry = {
-          ...{ type: isFile ? "file" : "directory", below, mode },
-          open: isFile && entry !== undefined ? () => opened(archive, entry) : open,
-        };
-        return entry === undefined ? found : { ...found, modified: entry.modified };
+        const { below, file, modified } = planned;
+        const found = { below, mode: modeOf(planned), ...(modified !== undefined && { modified }) };
+        return file === undefined
+          ? { ...found, type: "directory", open }
+          : { ...found, type: "file", open: () => opened(archive, file) };
       },
       left: { symlinks: 0, policy: 0, unreadable: 0 },
       isUnchanged: () => true,
@@ -117,16 +101,16 @@ export class ExtractPlan {
     for (const { name, entry, children: inside } of children.values()) {
       yield* this.#to.scope.breathe();
       const below = [...above, name];
-      if (this.#denies(above, name)) throw deniedByPolicy(placeInside(this.#place, below), "read");
+      if (this.#source.denies(above, name)) throw deniedByPolicy(placeInside(this.#source.place, below), "read");
       this.#check(below, entry);
       if (inside === undefined && entry?.type !== "file") {
-        this.#left[entry?.type === "symlink" ? "symlinks" : "special"] += 1;
+        this.left[entry?.type === "symlink" ? "symlinks" : "special"] += 1;
         continue;
       }
-      this.#tally.add(entry?.size ?? 0);
-      const isFile = inside === undefined;
-      const mode = isFile && ((entry?.mode ?? 0) & OWNER_MAY_RUN) === 0 ? PLAIN : EXECUTABLE;
-      const planned = { below, entry, isFile, isEmpty: false, mode };
+      this.tally.add(entry?.size ?? 0);
+      const file = inside === undefined ? entry : undefined;
+      const isExecutable = file === undefined || ((file.mode ?? 0) & OWNER_MAY_RUN) !== 0;
+      const planned = { below, file, modified: entry?.modified, isEmpty: false, isExecutable };
       const count = this.entries.push(planned);
       if (inside === undefined) continue;
       yield* this.#add(inside, below);
@@ -155,7 +139,10 @@ export class ExtractPlan {
 
   #escapes(entry: string): FileAdapterError {
     const told = `Cannot extract: the archive has an entry that no path may have: ${shown(entry)}. Nothing was written`;
-    return adapterError("PATH_ESCAPES_ROOT", told, { ...placeAt(this.#place), entry: entry.slice(0, MAX_SHOWN) });
+    return adapterError("PATH_ESCAPES_ROOT", told, {
+      ...placeAt(this.#source.place),
+      entry: entry.slice(0, MAX_SHOWN),
+    });
   }
 
   #twice(entry: string): FileAdapterError {
@@ -163,10 +150,12 @@ export class ExtractPlan {
   }
 
   #unusable(reason: string, told: string): FileAdapterError {
-    const data = { ...placeAt(this.#place), reason };
+    const data = { ...placeAt(this.#source.place), reason };
     return adapterError("BAD_FORMAT", `Cannot extract: ${told}. Nothing was written`, data);
   }
 }
+
+export const modeOf = ({ isExecutable }: PlannedEntry): number => (isExecutable ? EXECUTABLE : PLAIN);
 
 /** A content of no bytes is checked here, since nobody reads it. */
 function opened(archive: OpenArchive, entry: ArchiveEntry): Awaitable<OpenFile> {

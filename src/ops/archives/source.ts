@@ -6,19 +6,13 @@ import { assetNoContent, assetNotFound, invalidInput, type Place } from "../../c
 import type { AssetContent } from "../../core/ports/adapter.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PlacesCall } from "../../core/ports/operation.js";
+import type { ArchiveListInput } from "../../schema/types.js";
 import { checkReference, fileNamed, loadContent } from "../content/content.js";
-
-export interface ArchiveInput {
-  readonly root?: string;
-  readonly path?: string;
-  readonly asset?: string;
-  readonly bytes?: string;
-}
 
 const SOURCES = ["path", "asset", "bytes"] as const;
 
 /** @throws INVALID_INPUT unless exactly one archive is named */
-export function checkOneArchive(input: ArchiveInput): void {
+export function checkOneArchive(input: ArchiveListInput): void {
   if (input.asset !== undefined) checkReference(input.asset, "/asset");
   if (SOURCES.filter((source) => input[source] !== undefined).length === 1) return;
   const expected = "exactly one of path, asset, bytes";
@@ -39,7 +33,7 @@ export interface ArchiveSource {
 }
 
 /** Authorises the archive; nothing is looked at yet. */
-export function sourceOf(input: ArchiveInput, call: PlacesCall): ArchiveSource {
+export function sourceOf(input: ArchiveListInput, call: PlacesCall): ArchiveSource {
   const { root = "", path, asset = "", bytes } = input;
   const { scope, openArchive } = call;
   const request = { root, abilities: ["crud/read"], changes: false } as const;
@@ -76,7 +70,7 @@ async function openAsset(reference: string, place: Place, call: PlacesCall): Pro
   return inMemory(await load({ asset: reference }, place, call));
 }
 
-async function load(source: ArchiveInput, place: Place, call: PlacesCall): Promise<Buffer> {
+async function load(source: ArchiveListInput, place: Place, call: PlacesCall): Promise<Buffer> {
   const { limits, resolveAsset, scope } = call;
   const content = await loadContent(source, { limits, resolveAsset, scope, place });
   return Buffer.isBuffer(content) ? content : buffer(content);

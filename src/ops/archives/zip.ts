@@ -1,15 +1,16 @@
 // The operation that makes archives.
 
-import { isBelow, isSamePath } from "../../core/call/path.js";
+import { isSamePath } from "../../core/call/path.js";
 import { countText } from "../../core/call/progress.js";
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput, notSupportedHere, type Place, at as placeAt } from "../../core/errors/texts.js";
 import { expectedOf } from "../../core/etag.js";
 import { AssetError } from "../../core/ports/asset.js";
 import type { Operation, PathCall, PlacesCall } from "../../core/ports/operation.js";
-import type { LeftOut, SourceEntry } from "../../core/ports/tree-source.js";
-import { isReachableName } from "../../path/grammar.js";
+import type { SourceEntry } from "../../core/ports/tree-source.js";
+import { isReachableName, isWithin } from "../../path/grammar.js";
 import { compareCodePoints } from "../../path/order.js";
+import type { ArchiveZipInput, ArchiveZipOutput } from "../../schema/types.js";
 import { versionOf } from "../content/file-etag.js";
 import { piecesOf } from "../content/pieces.js";
 import { hiddenOf } from "../copying/copy-tree.js";
@@ -21,29 +22,8 @@ import { type PackedEntry, pack } from "./pack.js";
 const CONTENT_TYPE = "application/zip";
 const EXTENSION = ".zip";
 
-export interface ZipInput {
-  readonly root: string;
-  readonly path?: string;
-  readonly paths?: readonly string[];
-  readonly destRoot?: string;
-  readonly destPath?: string;
-  readonly name?: string;
-  readonly ifNoneMatch?: string;
-}
-
-export interface ZipOutput {
-  readonly entries: number;
-  readonly bytes: number;
-  readonly destRoot?: string;
-  readonly destPath?: string;
-  readonly etag?: string;
-  readonly asset?: string;
-  readonly hidden?: Partial<LeftOut>;
-  readonly hint?: string;
-}
-
 /** `zip`: packs files and directories into an archive, which appears by one rename; or into a new asset. */
-export const zip: Operation<ZipInput, ZipOutput> = {
+export const zip: Operation<ArchiveZipInput, ArchiveZipOutput> = {
   name: "zip",
   on: "places",
   ability: "crud/write",
@@ -79,14 +59,14 @@ export const zip: Operation<ZipInput, ZipOutput> = {
 };
 
 /** The places to pack, in the order of their names; none lies in another. */
-function sourcesOf({ root, path, paths = [path ?? ""] }: ZipInput, call: PlacesCall): readonly PathCall[] {
+function sourcesOf({ root, path, paths = [path ?? ""] }: ArchiveZipInput, call: PlacesCall): readonly PathCall[] {
   const all = paths.map((one) => call.at({ root, path: one, abilities: ["crud/read"], changes: false }));
   all.sort((one, other) => comparePaths(one.path.segments, other.path.segments));
   const kept: PathCall[] = [];
   for (const one of all) {
     const last = kept.at(-1)?.path.segments;
     const { segments } = one.path;
-    if (last === undefined || !(isSamePath(segments, last) || isBelow(segments, last))) kept.push(one);
+    if (last === undefined || !isWithin(segments, last)) kept.push(one);
   }
   return kept;
 }
@@ -99,26 +79,19 @@ function comparePaths(one: readonly string[], other: readonly string[]): number 
 }
 
 /** The name of an archive that is given none. */
-function nameOf({ root, path, paths }: ZipInput): string {
+function nameOf({ root, path, paths }: ArchiveZipInput): string {
   const only = path ?? (paths?.length === 1 ? paths[0] : undefined);
   const last = only?.split("/").findLast((name) => name !== "" && name !== "." && name !== "..");
   return `${last ?? root}${EXTENSION}`;
 }
 
-async function toAsset(sources: readonly PathCall[], fileName: string, call: PlacesCall): Promise<ZipOutput> {
+async function toAsset(sources: readonly PathCall[], fileName: string, call: PlacesCall): Promise<ArchiveZipOutput> {
   const place = sources[0]?.access.place ?? { root: "", path: "" };
   if (call.storeAsset === undefined) throw notSupportedHere("an archive without destPath, which becomes an asset");
   const packing = new Packing(sources, place, undefined);
-  let bytes = 0;
-  const counted = async function* (): AsyncGenerator<Uint8Array> {
-    for await (const chunk of packing.run()) {
-      bytes += chunk.length;
-      yield chunk;
-    }
-  };
   try {
-    const asset = await call.scope.race(call.storeAsset(counted(), { fileName, contentType: CONTENT_TYPE }));
-    return { entries: packing.tally.entries, bytes, asset, ...packing.remarks };
+    const asset = await call.scope.race(call.storeAsset(packing.run(), { fileName, contentType: CONTENT_TYPE }));
+    return { entries: packing.tally.entries, bytes: packing.bytes, asset, ...packing.remarks };
   } catch (error) {
     throw error instanceof AssetError ? refusalOf(error, place) : error;
   }
@@ -135,6 +108,8 @@ function refusalOf({ fault, data: { limit } }: AssetError, place: Place): FileAd
 /** One archive that is being made. */
 class Packing {
   readonly tally: Tally;
+  /** Bytes of the archive so far. */
+  bytes = 0;
   readonly #sources: readonly PathCall[];
   /** Where it will be itself. */
   readonly #own: readonly string[] | undefined;
@@ -147,11 +122,14 @@ class Packing {
     this.tally = new Tally(place);
   }
 
-  run(): AsyncGenerator<Uint8Array> {
-    return pack(this.#entries());
+  async *run(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of pack(this.#entries())) {
+      this.bytes += chunk.length;
+      yield chunk;
+    }
   }
 
-  get remarks(): Pick<ZipOutput, "hidden" | "hint"> {
+  get remarks(): Pick<ArchiveZipOutput, "hidden" | "hint"> {
     return { ...hiddenOf(this.#left), ...(this.#hasChanged ? { hint: CHANGED } : {}) };
   }
 
@@ -191,7 +169,7 @@ class Packing {
     const file = await entry.open();
     try {
       this.tally.add(file.size);
-      yield { name, modified: file.modified, mode, content: piecesOf(file, () => scope.renew()) };
+      yield { name, modified: file.modified, mode, content: piecesOf(file, { seen: () => scope.renew() }) };
     } finally {
       file.close();
     }

@@ -17,21 +17,16 @@ import type { Body } from "../../core/ports/backend.js";
 import type { Call, PathCall } from "../../core/ports/operation.js";
 import { parseReference } from "../../path/reference.js";
 import { stringifyExact } from "../../schema/exact-json.js";
+import type { WriteInput } from "../../schema/types.js";
 import { checkEncoding, codecOf, encodeNew, notEncodable, otherEncoding, UTF8 } from "./encoding.js";
+import { piecesOf } from "./pieces.js";
 
-/** The four ways to give new content; exactly one is allowed. */
-export interface ContentSource {
-  content?: string;
-  value?: unknown;
-  bytes?: string;
-  /** An asset, or a file by a reference. */
-  asset?: string;
-}
+/** The four ways to give new content, of which exactly one is allowed, and the encoding of its text. */
+export type TextSource = Pick<WriteInput, "content" | "value" | "bytes" | "asset" | "encoding">;
 
 /** Input fields whose values are file content. */
 export const CONTENT_FIELDS = ["content", "value", "bytes"] as const;
 const SOURCES = [...CONTENT_FIELDS, "asset"] as const;
-const CHUNK_BYTES = 262_144;
 const OR_BYTES = ", or write bytes (base64)";
 const BASE64 = /^[A-Za-z0-9+/]*$/;
 
@@ -61,7 +56,7 @@ export function checkReference(text: string, pointer: string): void {
 const MAX_SHOWN = 100;
 
 /** The parts of a call that loading content needs. */
-export interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "scope"> {
+interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "scope"> {
   /** Named in errors. */
   readonly place: Place;
   /** Encoding in which text is written. Absent: UTF-8. */
@@ -69,9 +64,6 @@ export interface ContentCall extends Pick<Call, "limits" | "resolveAsset" | "sco
   /** Told of the asset that the content is of. */
   readonly found?: ((asset: AssetContent) => void) | undefined;
 }
-
-/** Content, and the encoding of its text. */
-export type TextSource = ContentSource & { readonly encoding?: string };
 
 /**
  * The content of a write, loaded when the backend asks for it. A file that it is a reference to is judged now: ask for the body before
@@ -97,14 +89,13 @@ async function loadFile(
   const file = await root.backend.open(path, access);
   return (async function* () {
     try {
-      const { size } = file;
-      if (size > limits.maxContentSize) throw contentTooLarge(place, size, limits.maxContentSize);
-      for (let at = 0; at < size; ) {
-        const chunk = await file.read(at, Math.min(CHUNK_BYTES, size - at));
-        if (chunk.length === 0) throw ioError(access.place, "TRUNCATED");
-        at += chunk.length;
-        yield chunk;
+      let left = file.size;
+      if (left > limits.maxContentSize) throw contentTooLarge(place, left, limits.maxContentSize);
+      for await (const bytes of piecesOf(file)) {
+        left -= bytes.length;
+        yield bytes;
       }
+      if (left > 0) throw ioError(access.place, "TRUNCATED");
     } finally {
       file.close();
     }
@@ -152,10 +143,10 @@ function isHalfOfAscii([first = 0, second = 0]: Buffer): boolean {
   return other >= 0x20 && other < 0x7f;
 }
 
-export const givesText = ({ bytes, asset }: ContentSource): boolean => bytes === undefined && asset === undefined;
+export const givesText = ({ bytes, asset }: TextSource): boolean => bytes === undefined && asset === undefined;
 
 /** Loads content for a file or a drive. @throws INVALID_INPUT, TOO_LARGE, ASSET_NOT_FOUND, ASSET_NO_CONTENT */
-export function loadContent(input: ContentSource, call: ContentCall): Awaitable<Buffer | AsyncIterable<Uint8Array>> {
+export function loadContent(input: TextSource, call: ContentCall): Awaitable<Buffer | AsyncIterable<Uint8Array>> {
   if (input.asset !== undefined) return loadAsset(input.asset, call);
   if (input.bytes !== undefined) return requireSize(decodeBase64(input.bytes), call);
   const { place, encoding } = call;
@@ -171,7 +162,7 @@ function requireSize(bytes: Buffer, { place, limits }: ContentCall): Buffer {
 }
 
 /** The text of `content` or of `value`. @throws INVALID_INPUT */
-export function textOf({ content, value }: ContentSource): string {
+export function textOf({ content, value }: TextSource): string {
   if (content === undefined) return stringify(value);
   if (!content.isWellFormed()) throw invalidInput("'content' is not well-formed Unicode", "/content", "Unicode text");
   return content;

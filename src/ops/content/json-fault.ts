@@ -1,5 +1,7 @@
 // Locates the first syntax error in a text that is not JSON (RFC 8259).
 
+import { stringEnd } from "../../schema/exact-json.js";
+
 /** The next token that the grammar allows: a value, a member name, …, or only the end. */
 type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end";
 
@@ -79,16 +81,6 @@ function tokenAt(text: string, at: number): Token | "endless" | undefined {
       return isJson(text.slice(at, end)) ? { kind: "scalar", end } : undefined;
     }
   }
-}
-
-/** Position after the closing quote: the first with an even number of backslashes before it. */
-export function stringEnd(text: string, at: number): number | undefined {
-  for (let quote = text.indexOf('"', at + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
-    let backslash = quote;
-    while (text[backslash - 1] === "\\") backslash--;
-    if ((quote - backslash) % 2 === 0) return quote + 1;
-  }
-  return undefined;
 }
 
 function skipSpace(text: string, from: number): number {

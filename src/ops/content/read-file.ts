@@ -1,6 +1,5 @@
 // Reads a file, or a range of it, as the answer of `read` and `readMany`: chooses the mode and applies the limits.
 
-import type { DocumentKind } from "../../core/call/documents.js";
 import { adapterError } from "../../core/errors/errors.js";
 import { at, notJson, notText, tooLargeToRead } from "../../core/errors/texts.js";
 import { type Awaitable, after, runIo } from "../../core/io.js";
@@ -48,7 +47,7 @@ export function readFile(request: ReadRequest, call: FileCall): Awaitable<ReadOu
   if (mode === "extract") return extractText(reading);
   switch (rangeOf(request)) {
     case undefined:
-      if (mode === "bytes" && call.budget !== undefined) return readFirstBytes(reading);
+      if (mode === "bytes" && call.budget !== undefined) return readBytes(reading);
       if (wantsNotebook(reading)) return after(readNotebook(reading), (output) => output ?? readHead(reading));
       return mode === "bytes" || isPlain(reading) ? readWhole(reading) : readHead(reading);
     case "bytes":
@@ -133,16 +132,11 @@ function readHead(reading: Reading): Awaitable<ReadOutput> {
     const document = wantsRendered(reading)
       ? shownAsDocument(call.path.segments.at(-1) ?? "", found.bytes.subarray(0, HEAD_BYTES))
       : undefined;
-    return document === undefined ? cutToBudget(reading, found) : readTextOrHead(reading, document.kind, found);
+    if (document === undefined) return cutToBudget(reading, found);
+    // Without a text it is as any other file with these first bytes.
+    return readAsText(reading, document.kind).then((text) => text ?? cutToBudget(reading, found));
   });
 }
-
-/** The text of a document, else what any other file with these first bytes answers. */
-const readTextOrHead = async (
-  reading: Reading,
-  kind: DocumentKind | undefined,
-  found: ReadBytes,
-): Promise<ReadOutput> => (await readAsText(reading, kind)) ?? cutToBudget(reading, found);
 
 function cutToBudget(reading: Reading, found: ReadBytes): Awaitable<ReadOutput> {
   const { call, request, mode, mostCut, mostLines, mostWhole } = reading;
@@ -185,31 +179,19 @@ function isTextSoFar(
   return codec === UTF8 ? isText(seen, { allowNul }) : textIn(seen, codec, { allowNul }) !== undefined;
 }
 
-/** The file's bytes as they are, for a model: whole if they fit, else the first ones. */
-function readFirstBytes(reading: Reading): Awaitable<ReadOutput> {
-  const { call, mostCut } = reading;
-  const length = Math.min(mostCut, mostBase64(reading));
-  const plan = (size: number): ReadRange => {
-    holdAnswer(call, Math.min(size, length), formOf(reading));
-    return { offset: 0, length };
-  };
-  return after(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
-    const piece = { bytes, offset: 0, size, stamp, codec: undefined };
-    return bytes.length >= size ? wholeOutput(reading, piece) : pieceOutput(reading, { ...piece, reason: "bytes" });
-  });
-}
-
-/** A range of bytes as they are. */
+/** Bytes as they are: a range of them; without one, for a model, the whole file if it fits, else the first ones. */
 function readBytes(reading: Reading): Awaitable<ReadOutput> {
   const { call, request, mostCut } = reading;
   const { offset = 0, length = Number.POSITIVE_INFINITY } = request;
   const wanted = Math.min(length, mostCut, mostBase64(reading));
   const plan = (size: number): ReadRange => {
-    holdAnswer(call, Math.min(wanted, Math.max(0, size - offset)));
+    holdAnswer(call, Math.min(wanted, Math.max(0, size - offset)), formOf(reading));
     return { offset, length: wanted };
   };
   return after(call.root.backend.read(call.path, plan, call.access), ({ bytes, size, stamp }) => {
+    const piece = { bytes, offset, size, stamp, codec: undefined };
+    if (rangeOf(request) === undefined && bytes.length >= size) return wholeOutput(reading, piece);
     const reason = length > wanted && offset + bytes.length < size ? ("bytes" as const) : undefined;
-    return pieceOutput(reading, { bytes, offset, size, stamp, codec: undefined, reason });
+    return pieceOutput(reading, { ...piece, reason });
   });
 }

@@ -35,20 +35,21 @@ export const readLines = (reading: Reading): Io<ReadOutput> =>
 
 function* findLines(reading: Reading, source: LineSource, codec: TextCodec | undefined): Io<Found> {
   const { request } = reading;
-  const numbered = request.lineNumbers === true;
-  const from = yield* firstLine(reading, source);
+  const { line = 1 } = request;
+  const { offset, totalLines } = yield* seekLine(source, line);
+  const startLine = totalLines === undefined ? line : undefined;
   const maxLines = request.limit ?? request.head ?? reading.mostLines;
   const most = { lines: maxLines, bytes: reading.mostCut + MARGIN };
-  const { bytes, isLast } = yield* readWindow(source, from.offset, most);
-  const numberedFrom = numbered ? from.startLine : undefined;
+  const { bytes, isLast } = yield* readWindow(source, offset, most);
+  const numberedFrom = request.lineNumbers === true ? startLine : undefined;
   const room = { codec: source.codec, maxBytes: reading.mostCut, maxLines, isLast, numberedFrom };
   const { end, lines, by, isTorn } = cutLines(bytes, room);
-  const size = Math.max(source.file.size, bytes.length === 0 ? 0 : from.offset + bytes.length);
-  const isShort = by === "bytes" || (isOpenEnded(request) && from.offset + end < size);
+  const size = Math.max(source.file.size, bytes.length === 0 ? 0 : offset + bytes.length);
+  const isShort = by === "bytes" || (isOpenEnded(request) && offset + end < size);
   return {
-    ...{ codec, lines, isTorn, ...from },
+    ...{ codec, lines, isTorn, offset, startLine, totalLines },
     bytes: bytes.subarray(0, end),
-    head: from.offset === 0 ? bytes : undefined,
+    head: offset === 0 ? bytes : undefined,
     size,
     reason: isShort ? by : undefined,
   };
@@ -119,7 +120,8 @@ function* withFile(
   const { call } = reading;
   const file = yield* wait(call.root.backend.open(call.path, call.access));
   try {
-    const codec = reading.mode === "bytes" ? undefined : yield* codecAt(file, reading.encoding);
+    const codec =
+      reading.mode === "bytes" ? undefined : codecOf(yield* wait(file.read(0, MARK_BYTES)), reading.encoding);
     const source = { file, codec: codec ?? UTF8, scope: call.access.scope };
     const piece = yield* find(source, codec);
     holdAnswer(call, piece.bytes.length);
@@ -133,22 +135,6 @@ function* withFile(
   } finally {
     file.close();
   }
-}
-
-function* codecAt(file: OpenFile, encoding: string | undefined): Io<TextCodec | undefined> {
-  return codecOf(yield* wait(file.read(0, MARK_BYTES)), encoding);
-}
-
-interface FirstLine {
-  readonly offset: number;
-  readonly startLine?: number;
-  readonly totalLines?: number | undefined;
-}
-
-function* firstLine({ request }: Reading, source: LineSource): Io<FirstLine> {
-  const { line = 1 } = request;
-  const { offset, totalLines } = yield* seekLine(source, line);
-  return totalLines === undefined ? { offset, startLine: line } : { offset, totalLines };
 }
 
 function marginBefore(offset: number, codec: TextCodec): number {

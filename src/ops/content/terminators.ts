@@ -40,7 +40,7 @@ function countReturns(text: string): { all: number; pairs: number } {
   return { all, pairs };
 }
 
-function countOf(part: string, text: string): number {
+export function countOf(part: string, text: string): number {
   let count = 0;
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) count++;
   return count;
@@ -131,8 +131,8 @@ export function terminatorAfter(start: number, text: string): number {
   return text[start + 1] === "\n" ? start + 2 : start + 1;
 }
 
-/** Number of values below `limit`. */
-function countBelow(limit: number, ascending: readonly number[]): number {
+/** Number of ascending values below a limit. */
+export function countBelow(limit: number, ascending: readonly number[]): number {
   let low = 0;
   let high = ascending.length;
   while (low < high) {

@@ -7,22 +7,10 @@ import { type Expected, etagOf, expectedOf, type Sha256, type TagOf } from "../.
 import type { PlaceOptions } from "../../core/ports/backend.js";
 import type { Call, PathCall, PlaceRequest, PlacesCall, Root } from "../../core/ports/operation.js";
 import { foldName } from "../../path/grammar.js";
-
-/** The input fields that `move` and `copy` share. */
-export interface TwoPlacesInput {
-  readonly root: string;
-  readonly path: string;
-  readonly to: string;
-  readonly toRoot?: string;
-  readonly overwrite?: boolean;
-  readonly parents?: boolean;
-  readonly ifMatch?: string;
-  readonly ifMatchTo?: string;
-  readonly ifNoneMatchTo?: string;
-}
+import type { MoveInput } from "../../schema/types.js";
 
 /** @throws INVALID_INPUT */
-export function checkTwoPlaces(input: TwoPlacesInput): void {
+export function checkTwoPlaces(input: MoveInput): void {
   expectedFrom(input);
   const to = expectedTo(input);
   if (to !== undefined && to !== "nothing" && input.overwrite !== true) {
@@ -31,23 +19,17 @@ export function checkTwoPlaces(input: TwoPlacesInput): void {
 }
 
 /** The precondition on the source. */
-export const expectedFrom = ({ ifMatch }: TwoPlacesInput, call?: Pick<Call, "tagOf">): Expected | undefined =>
-  ifMatch === undefined ? undefined : expectedOf({ ifMatch }, call?.tagOf);
+export const expectedFrom = ({ ifMatch }: MoveInput, call?: Pick<Call, "tagOf">): Expected | undefined =>
+  expectedOf({ ifMatch }, call?.tagOf);
 
-export function placeOptions(input: TwoPlacesInput, { terms, tagOf }: Pick<Call, "terms" | "tagOf">): PlaceOptions {
+export function placeOptions(input: MoveInput, { terms, tagOf }: Pick<Call, "terms" | "tagOf">): PlaceOptions {
   const { parents = false, overwrite = false } = input;
   return { parents, overwrite, expected: expectedTo(input, tagOf), replaces: overwrite && terms?.replaces === true };
 }
 
-function expectedTo({ ifMatchTo, ifNoneMatchTo }: TwoPlacesInput, tagOf?: TagOf): Expected | undefined {
-  return expectedOf(
-    {
-      ...(ifMatchTo === undefined ? {} : { ifMatch: ifMatchTo }),
-      ...(ifNoneMatchTo === undefined ? {} : { ifNoneMatch: ifNoneMatchTo }),
-    },
-    tagOf,
-    { match: "ifMatchTo", none: "ifNoneMatchTo" },
-  );
+function expectedTo({ ifMatchTo, ifNoneMatchTo }: MoveInput, tagOf?: TagOf): Expected | undefined {
+  const names = { match: "ifMatchTo", none: "ifNoneMatchTo" };
+  return expectedOf({ ifMatch: ifMatchTo, ifNoneMatch: ifNoneMatchTo }, tagOf, names);
 }
 
 export interface TwoPlaces {
@@ -63,7 +45,7 @@ export interface TwoPlaces {
  * @throws INVALID_INPUT for a directory into itself, or the root
  */
 export function placesOf(
-  input: TwoPlacesInput,
+  input: MoveInput,
   call: PlacesCall,
   needs: Pick<PlaceRequest, "abilities" | "changes" | "anyName">,
 ): TwoPlaces {

@@ -1,7 +1,7 @@
 // Operations on the drives of a caller: listing, creating and deleting them by name.
 
 import { invalidInput } from "../../core/errors/texts.js";
-import { type DriveOperation, LOOKS } from "../../core/ports/operation.js";
+import { type DriveOperation, READS } from "../../core/ports/operation.js";
 
 /** Names a drive by `drive`, or by `name` (as in the reference's schema). If both are given, they must be equal. */
 interface NamedDrive {
@@ -23,9 +23,7 @@ const namedDrive = ({ drive, name }: NamedDrive): string => drive ?? name ?? "";
 export const listDrives: DriveOperation<object, { drives: string[] }> = {
   name: "list-drives",
   on: "drives",
-  ability: "crud/read",
-  changes: false,
-  annotations: LOOKS,
+  ...READS,
   async run(_input, { shelf, sees }) {
     const names = await shelf.list();
     return { drives: names.filter(sees) };

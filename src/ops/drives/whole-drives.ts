@@ -4,7 +4,7 @@ import { endWithCall } from "../../core/call/end-with-call.js";
 import { contentTooLarge, invalidInput } from "../../core/errors/texts.js";
 import type { Rendering } from "../../core/ports/adapter.js";
 import type { DriveCheck, DriveExport, DriveImport, DriveImported, DriveKey } from "../../core/ports/drive-shelf.js";
-import { type DriveOperation, LOOKS } from "../../core/ports/operation.js";
+import { type DriveOperation, READS } from "../../core/ports/operation.js";
 import { loadContent } from "../content/content.js";
 
 interface ExportOutput {
@@ -23,9 +23,7 @@ const topOf = ({ top = "signed" }: DriveExport): ExportOutput["top"] => top;
 export const exportDrive: DriveOperation<DriveExport, ExportOutput> = {
   name: "export",
   on: "drives",
-  ability: "crud/read",
-  changes: false,
-  annotations: LOOKS,
+  ...READS,
   check(input) {
     if (topOf(input) === "drive" && input.drive === undefined)
       throw invalidInput("'drive' is required with top: 'drive'", "/drive", "the name of a drive");
@@ -94,11 +92,9 @@ export const importDrive: DriveOperation<ImportInput, DriveImported> = {
 export const exportDriveKey: DriveOperation<Readonly<Record<string, never>>, DriveKey> = {
   name: "export-key",
   on: "drives",
-  ability: "crud/read",
+  ...READS,
   // The holder of the key can sign any content of the drives.
   also: ["crud/write", "crud/delete"],
-  changes: false,
-  annotations: LOOKS,
   hiddenOutput: ["seed"],
   isOnAllDrives: () => true,
   run: (_, { shelf }) => shelf.exportKey(),
@@ -110,9 +106,7 @@ type VerifyOutput = Omit<DriveCheck, "damaged"> & { readonly damaged: readonly s
 export const verifyDrive: DriveOperation<{ drive: string }, VerifyOutput> = {
   name: "verify",
   on: "drives",
-  ability: "crud/read",
-  changes: false,
-  annotations: LOOKS,
+  ...READS,
   async run({ drive }, { shelf, scope }) {
     const { damaged, ...report } = await shelf.verify(drive, () => scope.checkpoint());
     return { ...report, damaged: damaged.map((path) => path.join("/")) };

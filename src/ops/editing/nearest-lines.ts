@@ -2,14 +2,15 @@
 
 import type { CallScope } from "../../core/call/scope.js";
 import { foreignDifference, lookOf, unseenDifference } from "../../path/looks.js";
+import { countBelow } from "../content/terminators.js";
 import { occurrencesOf } from "./text-search.js";
 import { splitLines } from "./unified-diff.js";
 
 /** How lines of a file differ from the wanted text. */
-export type Difference = "whitespace" | "case" | "content";
+type Difference = "whitespace" | "case" | "content";
 
 /** Lines similar to the wanted text. */
-export interface NearLines {
+interface NearLines {
   /** 1-based. */
   readonly startLine: number;
   readonly endLine: number;
@@ -127,8 +128,8 @@ function squeezedMatches(needle: readonly Line[], lines: readonly Line[]): reado
   }
   const all = lines.map(({ key }) => key).join("");
   return occurrencesOf(wanted, all, MAX_CANDIDATES).starts.map((start) => ({
-    from: countUpTo(start, starts) - 1,
-    to: countUpTo(start + wanted.length - 1, starts),
+    from: countBelow(start + 1, starts) - 1,
+    to: countBelow(start + wanted.length, starts),
     score: 1,
   }));
 }
@@ -237,16 +238,4 @@ function differenceOf(wanted: string, text: string): Difference {
   const isIn = (part: string, whole: string): boolean => occurrencesOf(part, whole, 0).count > 0;
   if (isIn(bareWanted, bare)) return "whitespace";
   return isIn(bareWanted.toLowerCase(), bare.toLowerCase()) ? "case" : "content";
-}
-
-/** Number of values that are at most `limit`. */
-function countUpTo(limit: number, ascending: readonly number[]): number {
-  let low = 0;
-  let high = ascending.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((ascending[middle] ?? limit + 1) <= limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

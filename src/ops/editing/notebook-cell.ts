@@ -3,8 +3,7 @@
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import { briefPath, type Place, at as placeAt } from "../../core/errors/texts.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { isQuicklyParsed } from "../../schema/exact-json.js";
-import { stringEnd } from "../content/json-fault.js";
+import { isQuicklyParsed, stringEnd } from "../../schema/exact-json.js";
 import type { Edit, Replacement } from "./match.js";
 import { type Original, textAfter } from "./original.js";
 import { planOf } from "./plan.js";

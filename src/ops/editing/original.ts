@@ -8,16 +8,7 @@ import type { ReadRange } from "../../core/ports/backend.js";
 import type { Stamp } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
 import { brokenText, isPerhapsOther } from "../content/broken-text.js";
-import {
-  BOM,
-  codecOf,
-  type DecodedText,
-  encodeText,
-  notEncodable,
-  otherEncoding,
-  type TextForm,
-  UTF8,
-} from "../content/encoding.js";
+import { BOM, codecOf, encodeText, notEncodable, otherEncoding, type TextForm, UTF8 } from "../content/encoding.js";
 import { hashWhole, placeKey } from "../content/file-etag.js";
 import { holdAnswer } from "../content/reading.js";
 import { mayBeText } from "../content/text.js";
@@ -33,8 +24,8 @@ const MOST = 67_108_864;
 
 /** Precondition and encoding of an edit. */
 export interface OriginalRequest {
-  readonly ifMatch?: string;
-  readonly encoding?: string;
+  readonly ifMatch?: string | undefined;
+  readonly encoding?: string | undefined;
 }
 
 /** A file's text as the edits match it: with its byte order mark, so that a copy of the first line matches. */
@@ -90,8 +81,7 @@ export async function holdOriginal(
   const named = input.encoding ?? root.encoding;
   const decoded = await decodeFile(bytes, named, access.scope);
   if (decoded === undefined) throw otherEncoding(access.place, LATIN1_KEEPS, named);
-  const { text, ...form } = decoded;
-  return { text: form.bom ? BOM + text : text, form, sha256, size: bytes.length, stamp, bytes };
+  return { ...decoded, sha256, size: bytes.length, stamp, bytes };
 }
 
 async function missingAsConflict<T>(read: () => Promise<T>, input: OriginalRequest, call: FileCall): Promise<T> {
@@ -150,14 +140,10 @@ const PIECE = 524_288;
 const LINE_FEED = 0x0a;
 
 /**
- * As `decodeText`. Where no encoding is named, a text in which some bytes are no UTF-8 is one too.
+ * As `decodeText`, with the byte order mark. Where no encoding is named, a text in which some bytes are no UTF-8 is one too.
  * @returns `undefined`: the bytes are no text in that encoding
  */
-async function decodeFile(
-  bytes: Buffer,
-  encoding: string | undefined,
-  scope: CallScope,
-): Promise<DecodedText | undefined> {
+async function decodeFile(bytes: Buffer, encoding: string | undefined, scope: CallScope): Promise<Texted | undefined> {
   const codec = codecOf(bytes, encoding);
   if (codec === undefined) return undefined;
   const isUnicode = codec === UTF8 || codec.unit === 2;
@@ -166,9 +152,8 @@ async function decodeFile(
   const isBroken = text === undefined && encoding === undefined && codec === UTF8 && mayBeText(bytes);
   if (isBroken) text = await decodePieces(bytes, (piece) => UTF8.decode(piece) ?? brokenText(piece), scope);
   if (text === undefined) return undefined;
-  const bom = text.startsWith(BOM);
-  const form = { encoding: codec.name, bom, ...(isBroken ? { isBroken } : {}) };
-  return { text: bom ? text.slice(BOM.length) : text, ...form };
+  const form = { encoding: codec.name, bom: text.startsWith(BOM), ...(isBroken ? { isBroken } : {}) };
+  return { text, form };
 }
 
 /** Pieces end behind a line: the meaning of a byte may depend on earlier bytes of its line. */

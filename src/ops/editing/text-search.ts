@@ -34,33 +34,42 @@ export function occurrencesOf(needle: string, text: string, keep: number): Occur
   return { count, starts };
 }
 
-/** Knuth-Morris-Pratt search. */
 function searchByPrefixes(needle: string, text: string, keep: number): Occurrences {
-  const borders = bordersOf(needle);
   const starts: number[] = [];
   let count = 0;
-  let matched = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    while (matched > 0 && (matched === needle.length || needle.charCodeAt(matched) !== code)) {
-      matched = borders[matched - 1] ?? 0;
-    }
-    if (needle.charCodeAt(matched) === code) matched++;
-    if (matched < needle.length) continue;
-    count++;
-    if (starts.length < keep) starts.push(at + 1 - matched);
-  }
+  for (const start of startsOf(codesOf(needle), codesOf(text))) if (++count <= keep) starts.push(start);
   return { count, starts };
 }
 
+const codesOf = (text: string): Sequence<number> => ({ length: text.length, at: (index) => text.charCodeAt(index) });
+
+/** A list, or the code units of a text. */
+interface Sequence<T> {
+  readonly length: number;
+  at(index: number): T | undefined;
+}
+
+/** Where a sequence is in another, in linear time (Knuth-Morris-Pratt). @param from where the search begins */
+export function* startsOf<T>(needle: Sequence<T>, all: Sequence<T>, from = 0): Generator<number> {
+  const borders = bordersOf(needle);
+  let matched = 0;
+  for (let at = from; at < all.length; at++) {
+    const one = all.at(at);
+    while (matched > 0 && (matched === needle.length || needle.at(matched) !== one))
+      matched = borders[matched - 1] ?? 0;
+    if (needle.at(matched) === one) matched++;
+    if (matched === needle.length) yield at + 1 - matched;
+  }
+}
+
 /** The prefix function: for each prefix of `needle`, the length of its longest proper border. */
-function bordersOf(needle: string): Int32Array {
+function bordersOf<T>(needle: Sequence<T>): Int32Array {
   const borders = new Int32Array(needle.length);
   let length = 0;
   for (let at = 1; at < needle.length; at++) {
-    const code = needle.charCodeAt(at);
-    while (length > 0 && needle.charCodeAt(length) !== code) length = borders[length - 1] ?? 0;
-    if (needle.charCodeAt(length) === code) length++;
+    const one = needle.at(at);
+    while (length > 0 && needle.at(length) !== one) length = borders[length - 1] ?? 0;
+    if (needle.at(length) === one) length++;
     borders[at] = length;
   }
   return borders;

@@ -1,8 +1,13 @@
 // Lines that replacements of a text change, and unified diffs of them.
 
 import { escapeText } from "../../core/errors/texts.js";
+import type { Call } from "../../core/ports/operation.js";
+import { countOf } from "../content/terminators.js";
 import { applyReplacements, type Replacement } from "./match.js";
 import { sharedLines } from "./text-search.js";
+
+/** Most characters of a diff in an answer, for models and for other callers. */
+export const mostDiffChars = ({ budget }: Pick<Call, "budget">): number => (budget === undefined ? 16_000 : 4_000);
 
 /** Context lines around a change. */
 const CONTEXT = 2;
@@ -14,7 +19,7 @@ export interface UnifiedDiff {
   readonly diffTruncated: boolean;
 }
 
-export interface DiffOptions {
+interface DiffOptions {
   readonly path: string;
   /** By position, not overlapping. */
   readonly replacements: readonly Replacement[];
@@ -105,7 +110,7 @@ function linesAfter(text: string, start: number, most: number): string[] {
 const MAX_PAIRS = 40_000;
 
 /** Consecutive lines that are replaced by others; either side may be empty. */
-export interface LineChange {
+interface LineChange {
   /** Position in the original, in characters. */
   readonly start: number;
   readonly end: number;
@@ -177,43 +182,17 @@ function lineEnd(text: string, at: number): number {
 /** Slices first, to search no further than `end`: a line may be as long as the file. */
 const newlinesBetween = (text: string, start: number, end: number): number => newlinesIn(text.slice(start, end));
 
-function newlinesIn(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
-  return count;
-}
+const newlinesIn = (text: string): number => countOf("\n", text);
 
 /** The differences of two versions of some lines; positions are relative to their start. */
 function* changesOf(before: readonly string[], after: readonly string[]): Generator<LineChange> {
-  let start = 0;
-  let from = 0;
-  for (const { oldLine, newLine, removed, added } of gapsBetween(before, after)) {
-    start += lengthOf(before.slice(from, oldLine));
-    from = oldLine + removed;
-    const gone = before.slice(oldLine, from);
-    const end = start + lengthOf(gone);
-    yield { start, end, oldLine, newLine, removed: gone, added: after.slice(newLine, newLine + added) };
-    start = end;
-  }
-}
-
-const lengthOf = (lines: readonly string[]): number => lines.reduce((sum, { length }) => sum + length, 0);
-
-/** A run of lines between two common ones: its position and length in each version. */
-interface Gap {
-  readonly oldLine: number;
-  readonly newLine: number;
-  readonly removed: number;
-  readonly added: number;
-}
-
-function* gapsBetween(olds: readonly string[], news: readonly string[]): Generator<Gap> {
-  let oldLine = 0;
-  let newLine = 0;
-  for (const [sharedOld, sharedNew] of [...sharedLines(olds, news, MAX_PAIRS), [olds.length, news.length] as const]) {
-    const gap = { oldLine, newLine, removed: sharedOld - oldLine, added: sharedNew - newLine };
-    if (gap.removed > 0 || gap.added > 0) yield gap;
-    oldLine = sharedOld + 1;
-    newLine = sharedNew + 1;
+  let [start, oldLine, newLine] = [0, 0, 0];
+  const ends = [before.length, after.length] as const;
+  for (const [sharedOld, sharedNew] of [...sharedLines(before, after, MAX_PAIRS), ends]) {
+    const [removed, added] = [before.slice(oldLine, sharedOld), after.slice(newLine, sharedNew)];
+    const end = removed.reduce((sum, { length }) => sum + length, start);
+    if (removed.length + added.length > 0) yield { start, end, oldLine, newLine, removed, added };
+    start = end + (before[sharedOld]?.length ?? 0);
+    [oldLine, newLine] = [sharedOld + 1, sharedNew + 1];
   }
 }

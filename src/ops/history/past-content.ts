@@ -1,6 +1,7 @@
 // Content of files of one root before and after recorded changes, as far as it was kept or is still there.
 
 import { createHash } from "node:crypto";
+import { buffer } from "node:stream/consumers";
 import { isSamePath } from "../../core/call/path.js";
 import { adapterError, type FileAdapterError } from "../../core/errors/errors.js";
 import type { Sha256 } from "../../core/etag.js";
@@ -9,15 +10,10 @@ import type { EntryState } from "../../core/ports/changes/change.js";
 import type { Journal, JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { PathCall } from "../../core/ports/operation.js";
+import { contentOf, piecesOf } from "../content/pieces.js";
 
 /** Content of a file as it was. */
-export interface PastContent {
-  readonly size: number;
-  /** Milliseconds since the epoch. */
-  readonly modified: number;
-  /** Permission bits. */
-  readonly mode?: number;
-  readonly sha256?: Sha256;
+export interface PastContent extends Omit<EntryState, "version"> {
   /** Opens the content, which the caller closes. */
   open(): Awaitable<OpenFile>;
 }
@@ -67,20 +63,13 @@ export class PastContents {
     return { ...facts, size, open };
   }
 
-  before(entry: JournalEntry): Promise<Past> {
-    return this.#before(entry, MAX_FOLLOWED);
-  }
-
-  after(entry: JournalEntry): Promise<Past> {
-    return this.#after(entry, MAX_FOLLOWED);
-  }
-
-  async #before(entry: JournalEntry, left: number): Promise<Past> {
+  /** @param left how many further changes are followed */
+  async before(entry: JournalEntry, left = MAX_FOLLOWED): Promise<Past> {
     const { before, addition, kind } = entry;
     if (before === null) return "nothing";
     if (kind !== "file") return "not_kept";
     if (addition !== undefined) {
-      const whole = await this.#after(entry, left - 1);
+      const whole = await this.after(entry, left - 1);
       return typeof whole === "string" ? whole : PastContents.firstBytes(whole, { ...before, size: addition.offset });
     }
     const image = await this.#journal.image(entry, "before");
@@ -88,7 +77,7 @@ export class PastContents {
   }
 
   /** The content after a change: still there, or kept by the change that replaced it. */
-  async #after(entry: JournalEntry, left: number): Promise<Past> {
+  async after(entry: JournalEntry, left = MAX_FOLLOWED): Promise<Past> {
     const { after, kind } = entry;
     if (after === null) return "nothing";
     if (kind !== "file" || left <= 0) return "not_kept";
@@ -100,9 +89,9 @@ export class PastContents {
       return this.#afterAbove(entry, above, left);
     }
     if (next === undefined) return "not_kept";
-    if (!isSamePath(next.path, entry.path)) return next.action === "moved" ? this.#after(next, left - 1) : "not_kept";
+    if (!isSamePath(next.path, entry.path)) return next.action === "moved" ? this.after(next, left - 1) : "not_kept";
     if (next.before === null || !mayBeSame(next.before, after)) return "not_kept";
-    const past = await this.#before(next, left - 1);
+    const past = await this.before(next, left - 1);
     return typeof past === "string" ? past : { ...past, ...factsOf(after), size: past.size };
   }
 
@@ -110,7 +99,7 @@ export class PastContents {
   #afterAbove(entry: JournalEntry, { tree, names }: Above, left: number): Promise<Past> {
     const { after } = entry;
     if (tree.action === "moved") {
-      return this.#after({ ...entry, path: [...tree.path, ...names], id: tree.id, time: tree.time }, left - 1);
+      return this.after({ ...entry, path: [...tree.path, ...names], id: tree.id, time: tree.time }, left - 1);
     }
     return this.#inTrash(tree, names, after);
   }
@@ -216,8 +205,6 @@ const REASONS: Readonly<Record<string, string>> = {
 
 type State = EntryState | null | undefined;
 
-const PIECE_BYTES = 262_144;
-
 /** Whether two states are known to be of the same entry with the same content and mode. */
 export function areSame(one: State, other: State): boolean {
   if (!one || !other) return !one && !other;
@@ -229,13 +216,7 @@ export function areSame(one: State, other: State): boolean {
 /** The hash of bytes `from` to `to` of an open file. */
 export async function hashRange(file: OpenFile, from: number, to: number): Promise<Sha256> {
   const hash = createHash("sha256");
-  const into = Buffer.allocUnsafe(Math.min(PIECE_BYTES, Math.max(0, to - from)));
-  for (let at = from; at < to; ) {
-    const bytes = await file.read(at, Math.min(into.length, to - at), into);
-    if (bytes.length === 0) break;
-    hash.update(bytes);
-    at += bytes.length;
-  }
+  for await (const bytes of piecesOf(file, { from, to })) hash.update(bytes);
   return hash.digest("hex");
 }
 
@@ -244,22 +225,6 @@ const WHOLE_BYTES = 1_048_576;
 
 /** The content, small ones as one buffer. @throws as opening it does */
 export async function streamOf(content: PastContent): Promise<Buffer | AsyncIterable<Uint8Array>> {
-  if (content.size > WHOLE_BYTES) return chunksOf(content);
-  const chunks: Buffer[] = [];
-  for await (const chunk of chunksOf(content)) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-async function* chunksOf(content: PastContent): AsyncGenerator<Buffer> {
-  const file = await content.open();
-  try {
-    for (let at = 0; at < content.size; ) {
-      const chunk = await file.read(at, Math.min(PIECE_BYTES, content.size - at));
-      if (chunk.length === 0) return;
-      at += chunk.length;
-      yield chunk;
-    }
-  } finally {
-    file.close();
-  }
+  const pieces = contentOf(() => content.open(), { to: content.size });
+  return content.size > WHOLE_BYTES ? pieces : buffer(pieces);
 }

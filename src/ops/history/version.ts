@@ -3,9 +3,9 @@
 import { isSamePath } from "../../core/call/path.js";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, invalidInput, notFound } from "../../core/errors/texts.js";
-import type { FileStat, ReadBytes, ReadRange } from "../../core/ports/backend.js";
+import type { ReadBackend } from "../../core/ports/backend.js";
 import type { JournalEntry, NotUndoable, Side } from "../../core/ports/changes/journal.js";
-import type { OpenFile } from "../../core/ports/open-file.js";
+import type { OpenFile, Stamp } from "../../core/ports/open-file.js";
 import type { FileCall, PathCall, Resolve } from "../../core/ports/operation.js";
 import { isWithin } from "../../path/grammar.js";
 import { type PastContent, PastContents } from "./past-content.js";
@@ -20,7 +20,7 @@ export async function atVersion(call: PathCall, version: string): Promise<FileCa
   const { sha256 } = content;
   const stamp = `past:${version}`;
   if (sha256 !== undefined) call.versions.put(call.root.name, stamp, sha256);
-  const backend = new PastFile(content, sha256 === undefined ? undefined : stamp);
+  const backend = pastFile(content, sha256 === undefined ? undefined : stamp);
   return { ...call, root: { ...call.root, backend } };
 }
 
@@ -28,7 +28,7 @@ export async function atVersion(call: PathCall, version: string): Promise<FileCa
 export function withContent(call: PathCall, bytes: Buffer): FileCall {
   const facts = { size: bytes.length, modified: 0 };
   const read = async (offset: number, length: number): Promise<Buffer> => bytes.subarray(offset, offset + length);
-  const backend = new PastFile({ ...facts, open: () => ({ ...facts, read, close: () => {} }) }, undefined);
+  const backend = pastFile({ ...facts, open: () => ({ ...facts, read, close: () => {} }) }, undefined);
   return { ...call, root: { ...call.root, backend } };
 }
 
@@ -101,43 +101,31 @@ function notKeptNow({ access }: PathCall, reason: NotUndoable): FileAdapterError
 }
 
 /** The file of one call as it was. */
-class PastFile {
-  readonly #content: PastContent;
-  readonly #stamp: string | undefined;
-
-  constructor(content: PastContent, stamp: string | undefined) {
-    this.#content = content;
-    this.#stamp = stamp;
-  }
-
-  stat(): FileStat {
-    const { size, modified } = this.#content;
-    return { type: "file", size, modified, readOnly: true, symlink: false, ...this.#stampPart };
-  }
-
-  async open(): Promise<OpenFile> {
-    const file = await this.#content.open();
-    const { size, descriptor } = file;
+function pastFile(content: PastContent, stamp: Stamp | undefined): ReadBackend {
+  const { size, modified } = content;
+  const stampPart = stamp === undefined ? {} : { stamp };
+  const open = async (): Promise<OpenFile> => {
+    const file = await content.open();
+    const { descriptor } = file;
     return {
-      ...{ size, modified: this.#content.modified, ...this.#stampPart },
+      ...{ size: file.size, modified, ...stampPart },
       ...(descriptor === undefined ? {} : { descriptor }),
       read: (offset, length, into) => file.read(offset, length, into),
       close: () => file.close(),
     };
-  }
-
-  async read(_path: unknown, plan: (size: number) => ReadRange): Promise<ReadBytes> {
-    const file = await this.open();
-    try {
-      const { offset, length } = plan(file.size);
-      const bytes = await file.read(offset, Math.max(0, Math.min(length, file.size - offset)));
-      return { bytes, size: file.size, ...this.#stampPart };
-    } finally {
-      file.close();
-    }
-  }
-
-  get #stampPart(): { stamp?: string } {
-    return this.#stamp === undefined ? {} : { stamp: this.#stamp };
-  }
+  };
+  return {
+    stat: () => ({ type: "file", size, modified, readOnly: true, symlink: false, ...stampPart }),
+    open,
+    async read(_path, plan) {
+      const file = await open();
+      try {
+        const { offset, length } = plan(file.size);
+        const bytes = await file.read(offset, Math.max(0, Math.min(length, file.size - offset)));
+        return { bytes, size: file.size, ...stampPart };
+      } finally {
+        file.close();
+      }
+    },
+  };
 }

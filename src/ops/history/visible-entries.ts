@@ -23,17 +23,15 @@ export interface JournalView {
   sees(entry: JournalEntry): boolean;
 }
 
-/** A root, and the path in it that a caller asks about. */
-export interface VisiblePlace {
-  readonly view: RootView;
-  readonly segments: readonly string[];
-}
-
 /**
  * A root that the caller may ask about. A grant on any part of it is enough to ask for what it covers.
  * @param path that it asks about @throws CAPABILITY_DENIED, UNKNOWN_ROOT, NOT_SUPPORTED
  */
-export function visibleRoot({ roots, at, viewOf }: PlacesCall, root: string, path?: string): VisiblePlace {
+export function visibleRoot(
+  { roots, at, viewOf }: PlacesCall,
+  root: string,
+  path?: string,
+): { readonly view: RootView; readonly segments: readonly string[] } {
   const found = roots().find((one) => one.isVisible && one.root.name === root);
   const place =
     found === undefined || path !== undefined
@@ -56,18 +54,21 @@ export async function journalsOf(some: readonly RootView[], all: readonly RootVi
   return found.filter((one) => one !== undefined);
 }
 
-/** Why a root has no readable history; `undefined`: it has one, or its content never changes. */
-async function lackIn({ root }: Pick<RootView, "root">): Promise<Lack | undefined> {
-  if ((await root.journal?.open()) !== undefined) return undefined;
-  return root.lack?.();
-}
+/** Why roots have no readable history; `undefined`: it has one, or its content never changes. */
+const lacksOf = (views: readonly Pick<RootView, "root">[]) =>
+  Promise.all(
+    views.map(async ({ root }) => ({
+      name: root.name,
+      lack: (await root.journal?.open()) === undefined ? await root.lack?.() : undefined,
+    })),
+  );
 
 /** Part of an answer about roots without a history. @param isNamed the caller asks for one root */
 export async function lackPart(
   views: readonly RootView[],
   isNamed: boolean,
 ): Promise<{ readonly complete: false; readonly reason: Lack["reason"]; readonly hint: string } | undefined> {
-  const found = await Promise.all(views.map(async (view) => ({ name: view.root.name, lack: await lackIn(view) })));
+  const found = await lacksOf(views);
   const lacking = found.flatMap(({ name, lack }) => (lack === undefined ? [] : [{ name, lack }]));
   // A root without a history by configuration is named only if no root has one, or the caller asks for it.
   const isNews = isNamed || lacking.length === views.length;
@@ -80,7 +81,7 @@ export async function lackPart(
 
 /** @throws NOT_SUPPORTED if none of these roots has a history */
 export async function requireHistory(views: readonly Pick<RootView, "root">[]): Promise<void> {
-  const found = await Promise.all(views.map(async (view) => ({ name: view.root.name, lack: await lackIn(view) })));
+  const found = await lacksOf(views);
   const [first] = found;
   if (first?.lack === undefined || found.some(({ lack }) => lack === undefined)) return;
   const { name: root, lack } = first;

@@ -16,27 +16,27 @@ export interface FileEntry {
   readonly kind: "file";
   readonly at: FileCall;
   /** Where it is now. Absent: it is new. */
-  readonly disk?: DiskFile;
+  readonly disk?: DiskFile | undefined;
   /** The file that it is a copy of. */
-  readonly copyOf?: FileCall;
+  readonly copyOf?: FileCall | undefined;
   /** With the byte order mark. */
   readonly text: string;
   /** Absent: that of new files in its root. */
-  readonly form?: TextForm;
+  readonly form?: TextForm | undefined;
   /** Encoding that the call names for files that are not UTF-8. */
-  readonly encoding?: string;
-  readonly executable?: boolean;
+  readonly encoding?: string | undefined;
+  readonly executable?: boolean | undefined;
   /** Replacements in the original's text; absent: all of it is replaced. */
-  readonly replacements?: readonly Replacement[];
+  readonly replacements?: readonly Replacement[] | undefined;
   readonly applied: number;
   readonly way: Way;
 }
 
-export interface DiskFile {
+interface DiskFile {
   readonly at: FileCall;
   readonly size: number;
   /** Absent: its text is not known. */
-  readonly original?: Original;
+  readonly original?: Original | undefined;
   readonly expected: Expected | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface RemoveEntry {
   readonly isFile: boolean;
 }
 
-export interface FolderEntry {
+interface FolderEntry {
   readonly kind: "mkdir";
   readonly at: FileCall;
 }
@@ -72,15 +72,15 @@ export interface PlannedEntry {
   readonly at: FileCall;
   readonly file: Omit<PatchOutput["files"][number], "etag">;
   /** Hash of the file's content afterwards, where it is known without the change. */
-  readonly sha256?: Sha256;
+  readonly sha256?: Sha256 | undefined;
   /** Hunks, edits and whole-file changes. */
   readonly applied: number;
   /** Bytes of content that must be kept until the patch is done. */
   readonly keptBytes: number;
-  readonly executable?: boolean;
-  readonly hint?: string;
+  readonly executable?: boolean | undefined;
+  readonly hint?: string | undefined;
   /** Absent: the caller may not read it, or it is no text. */
-  readonly diff?: { readonly text: string; readonly replacements: readonly Replacement[] };
+  readonly diff?: { readonly text: string; readonly replacements: readonly Replacement[] } | undefined;
 }
 
 const PARENTS = { parents: true } as const;
@@ -123,7 +123,7 @@ function planFile(entry: FileEntry): PlannedEntry {
   const options: GroupWriteOptions = {
     parents: form === undefined || disk === undefined,
     expected: disk === undefined ? "nothing" : expected,
-    ...(executable === undefined ? {} : { executable }),
+    executable,
   };
   const mayRead = at.access.holds("crud/read") && (disk === undefined || disk.at.access.holds("crud/read"));
   const isShown = mayRead && (disk === undefined || original !== undefined);
@@ -135,21 +135,21 @@ function planFile(entry: FileEntry): PlannedEntry {
     file: { ...nameOf(entry, isMoved), ...(way === "exact" || !mayRead ? {} : { tried: way }) },
     applied,
     keptBytes: disk?.size ?? 0,
-    ...(executable === undefined ? {} : { executable }),
-    ...hintOf(entry),
-    ...(isSame && original !== undefined ? { sha256: original.sha256 } : {}),
-    ...(isShown ? { diff: { text: before, replacements: entry.replacements ?? whole } } : {}),
+    executable,
+    hint: hintOf(entry),
+    sha256: isSame ? original?.sha256 : undefined,
+    diff: isShown ? { text: before, replacements: entry.replacements ?? whole } : undefined,
   };
 }
 
 /** Hint for text that changes the encoding of its file, where the call names none. */
-function hintOf({ at, disk, form, text, encoding }: FileEntry): { hint?: string } {
+function hintOf({ at, disk, form, text, encoding }: FileEntry): string | undefined {
   const old = disk?.original?.form;
-  if (old === undefined || form !== undefined || encoding !== undefined) return {};
+  if (old === undefined || form !== undefined || encoding !== undefined) return undefined;
   const now = at.root.encoding ?? "utf-8";
   const isKept = old.isBroken === true ? isAscii(text) : bareName(old.encoding) === bareName(now);
   const was = old.isBroken === true ? "in another encoding (latin1?)" : old.encoding;
-  return isKept ? {} : { hint: `"${escapeText(at.path.text)}" was ${was} and is ${now} now. Pass encoding to keep it` };
+  return isKept ? undefined : `"${escapeText(at.path.text)}" was ${was} and is ${now} now. Pass encoding to keep it`;
 }
 
 function nameOf({ at, disk, copyOf }: FileEntry, isMoved: boolean): PlannedEntry["file"] {

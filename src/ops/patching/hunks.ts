@@ -2,6 +2,7 @@
 
 import { brokenBytes } from "../content/broken-text.js";
 import type { Replacement } from "../editing/match.js";
+import { startsOf } from "../editing/text-search.js";
 import { splitLines } from "../editing/unified-diff.js";
 import { newLines } from "./new-lines.js";
 import type { Hunk } from "./section.js";
@@ -50,20 +51,9 @@ class Lines {
     this.shown = text.isWellFormed() ? this.lines : this.lines.map(shownLine);
   }
 
-  /** Starts of all places from `from` on where the block is, in linear time. */
+  /** Starts of all places from `from` on where the block is. */
   placesOf(block: readonly string[], from: number, way: Way): number[] {
-    const of = this.#viewsOf(way);
-    const needle = block.map(VIEWS[way]);
-    const borders = bordersOf(needle);
-    const places: number[] = [];
-    let matched = 0;
-    for (let at = from; at < of.length; at++) {
-      while (matched > 0 && (matched === needle.length || needle[matched] !== of[at]))
-        matched = borders[matched - 1] ?? 0;
-      if (needle[matched] === of[at]) matched++;
-      if (matched === needle.length) places.push(at + 1 - matched);
-    }
-    return places;
+    return [...startsOf(block.map(VIEWS[way]), this.#viewsOf(way), from)];
   }
 
   #viewsOf(way: Way): readonly string[] {
@@ -78,18 +68,6 @@ class Lines {
 
 /** A line as a lenient decoder shows it: U+FFFD for bytes that are no text. */
 const shownLine = (line: string): string => (line.isWellFormed() ? line : brokenBytes(line).toString("utf8"));
-
-/** The prefix function: for each prefix, the length of its longest proper border. */
-function bordersOf(needle: readonly string[]): number[] {
-  const borders = [0];
-  let length = 0;
-  for (let at = 1; at < needle.length; at++) {
-    while (length > 0 && needle[length] !== needle[at]) length = borders[length - 1] ?? 0;
-    if (needle[length] === needle[at]) length++;
-    borders.push(length);
-  }
-  return borders;
-}
 
 /** Finds every hunk behind the one before, each in one place only. @param breathe called before each */
 export async function matchHunks(

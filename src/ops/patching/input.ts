@@ -169,7 +169,7 @@ function parseUpdate(path: string, body: readonly Line[], number: number): Secti
   if (to !== undefined && hunks.length === 0) return { kind: "move", path, to };
   if (hunks.length === 0)
     throw fault(number, "it changes nothing. Add hunks: @@, then lines that begin with a space, - or +");
-  return { kind: "update", path, hunks, ...(to === undefined ? {} : { to }) };
+  return { kind: "update", path, hunks, to };
 }
 
 /** Some models repeat the names of the file as a unified diff has them. */

@@ -77,15 +77,14 @@ export class HunkDraft {
 
   finish(): Hunk {
     const { anchors, before, after, atEnd, above } = this;
-    const bare = this.#bare;
-    return { anchors, before, after, atEnd, ...(above !== undefined && { above }), ...(bare && { bare }) };
+    return { anchors, before, after, atEnd, above, bare: this.#bare };
   }
 }
 
 const UNIFIED = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 
 /** Fields of the header of a hunk in a unified diff. */
-export interface HunkHeader {
+interface HunkHeader {
   /** Lines of the old file above it. */
   readonly above: number;
   readonly oldCount: number;

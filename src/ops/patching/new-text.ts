@@ -36,14 +36,13 @@ export async function changed(file: FileEntry, { section, call }: PlacedSection)
     throw adapterError("NO_MATCH", told, at(call.access.place));
   }
   const isFirst = file.applied === 0;
-  const { replacements: _, ...before } = file;
   return {
-    ...before,
+    ...file,
     ...markedAs(file, next),
     applied: file.applied + Math.max(found.applied, section.executable === undefined ? 0 : 1),
     way: WAYS.indexOf(found.way) > WAYS.indexOf(file.way) ? found.way : file.way,
-    ...(isFirst ? { replacements: found.replacements } : {}),
-    ...(section.executable === undefined ? {} : { executable: section.executable }),
+    replacements: isFirst ? found.replacements : undefined,
+    executable: section.executable ?? file.executable,
   };
 }
 
@@ -58,7 +57,7 @@ function requireSayable(replacements: readonly Replacement[], { isBroken }: Text
 
 /** A patch may remove the byte order mark of UTF-8. That of UTF-16 stays, since it tells the encoding. */
 function markedAs({ form }: FileEntry, text: string): Pick<FileEntry, "text" | "form"> {
-  if (form === undefined || form.bom === text.startsWith(BOM)) return { text, ...(form && { form }) };
+  if (form === undefined || form.bom === text.startsWith(BOM)) return { text, form };
   if (form.encoding.startsWith("utf-16")) return { text: `${BOM}${text}`, form };
   return { text, form: { ...form, bom: !form.bom } };
 }

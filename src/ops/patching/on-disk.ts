@@ -15,16 +15,15 @@ export interface PlacedSection<Call extends FileCall = FileCall> {
   readonly section: Section;
   readonly call: Call;
   /** Where the entry goes. */
-  readonly to?: Call;
+  readonly to?: Call | undefined;
   /** Source of a copied entry. */
-  readonly from?: Call;
-  readonly ifMatch?: string;
+  readonly from?: Call | undefined;
+  readonly ifMatch?: string | undefined;
   /** Encoding of files that are not UTF-8. */
-  readonly encoding?: string;
+  readonly encoding?: string | undefined;
 }
 
-export const expectedIn = ({ ifMatch }: PlacedSection): Expected | undefined =>
-  ifMatch === undefined ? undefined : expectedOf({ ifMatch });
+export const expectedIn = ({ ifMatch }: PlacedSection): Expected | undefined => expectedOf({ ifMatch });
 
 /** @throws NOT_FOUND if the entry is needed */
 export async function statOnDisk(call: FileCall, isNeeded = false): Promise<FileStat | undefined> {
@@ -46,10 +45,7 @@ export async function fileOnDisk(
   { ifMatch, encoding }: Pick<PlacedSection, "ifMatch" | "encoding">,
   call: FileCall,
 ): Promise<FileEntry> {
-  const original = await originalOf(
-    { ...(ifMatch === undefined ? {} : { ifMatch }), ...(encoding && { encoding }) },
-    call,
-  );
+  const original = await originalOf({ ifMatch, encoding }, call);
   const { text, form, size, sha256, stamp } = original;
   const disk = { at: call, size, original, expected: { content: hashText(sha256), stamp } };
   return { kind: "file", at: call, disk, text, form, applied: 0, way: "exact" };

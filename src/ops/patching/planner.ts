@@ -35,9 +35,6 @@ type Node = FileEntry | MoveEntry | RemoveEntry | "gone" | "folder";
 const isGone = (node: Node | undefined): boolean =>
   node === "gone" || (typeof node === "object" && node.kind === "remove");
 
-/** The encoding alone, for a place that no precondition is about. */
-const onlyEncoding = ({ encoding }: PlacedSection) => (encoding === undefined ? {} : { encoding });
-
 const isMove = (node: Node | undefined): node is MoveEntry => typeof node === "object" && node.kind === "move";
 
 const refused = ({ access: { place } }: Pick<FileCall, "access">, why: string) =>
@@ -128,25 +125,21 @@ export class Planner {
       throw alreadyExists(place, ". Use *** Update File:");
     }
     const { executable, content: text } = section;
-    const file: FileEntry = {
-      ...{ kind: "file", at: call, text, applied: 1, way: "exact" },
-      ...(executable === undefined ? {} : { executable }),
-      ...(placed.encoding === undefined ? {} : { encoding: placed.encoding }),
-    };
+    const { encoding } = placed;
+    const file: FileEntry = { kind: "file", at: call, text, applied: 1, way: "exact", executable, encoding };
     if (stat !== undefined) {
       const original = await textBefore(placed);
-      const disk = { at: call, size: stat.size, expected: expectedIn(placed), ...(original && { original }) };
-      return this.#put({ ...file, disk });
+      return this.#put({ ...file, disk: { at: call, size: stat.size, expected: expectedIn(placed), original } });
     }
     if (typeof node !== "object") return this.#put(file);
     if (node.kind !== "remove") {
       const { disk, applied } = await this.#fileAt(placed);
-      return this.#put({ ...file, ...(disk && { disk }), applied: applied + 1 }, node);
+      return this.#put({ ...file, disk, applied: applied + 1 }, node);
     }
     if (!node.isFile || this.#isFolderGone(call)) return this.#put(file);
     const { size, expected } = node;
     const original = await textBefore(placed);
-    this.#put({ ...file, disk: { at: call, size, expected, ...(original && { original }) }, applied: 2 }, node);
+    this.#put({ ...file, disk: { at: call, size, expected, original }, applied: 2 }, node);
   }
 
   /** Whether a folder above is removed by the patch, which must happen before an entry is made below it. */
@@ -161,7 +154,9 @@ export class Planner {
     if (node === undefined) return this.#firstSeen(placed);
     if (isGone(node)) throw notFound(call.access.place);
     if (typeof node === "string" || node.kind === "remove") throw isADirectory(call.access.place);
-    return node.kind === "file" ? node : { ...(await fileOnDisk(onlyEncoding(placed), node.from)), at: node.at };
+    if (node.kind === "file") return node;
+    // No precondition is about it.
+    return { ...(await fileOnDisk({ encoding: placed.encoding }, node.from)), at: node.at };
   }
 
   /** @throws INVALID_INPUT for another spelling of a file that a section before has changed, or a link to it */
@@ -229,18 +224,9 @@ export class Planner {
     // The source of a copy in a diff is the file as it was before the whole diff.
     const node = this.#look(from);
     const isOnDisk = node === undefined || typeof node === "string" || node.kind !== "file" || node.disk !== undefined;
-    const source = isOnDisk ? await fileOnDisk(onlyEncoding(placed), from) : node;
+    const source = isOnDisk ? await fileOnDisk({ encoding: placed.encoding }, from) : node;
     const { form, text } = source;
-    const file: FileEntry = {
-      kind: "file",
-      at: call,
-      copyOf: from,
-      text,
-      applied: 1,
-      way: "exact",
-      ...(form && { form }),
-    };
-    this.#put(await changed(file, placed));
+    this.#put(await changed({ kind: "file", at: call, copyOf: from, text, form, applied: 1, way: "exact" }, placed));
   }
 
   async #move(placed: PlacedSection, to: FileCall): Promise<void> {
@@ -271,8 +257,8 @@ export class Planner {
       const { at, size, expected } = disk;
       this.#put({ kind: "remove", at, size, expected, isFile: true });
     }
-    const { replacements: _, ...whole } = file;
-    this.#put({ ...whole, at: to, applied: Math.max(1, file.applied), ...(disk && { copyOf: disk.at }) });
+    const copyOf = disk?.at ?? file.copyOf;
+    this.#put({ ...file, replacements: undefined, at: to, applied: Math.max(1, file.applied), copyOf });
   }
 
   /** @throws ALREADY_EXISTS, IS_A_DIRECTORY unless nothing is there */

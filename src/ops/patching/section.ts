@@ -13,16 +13,16 @@ export interface Hunk {
   /** The hunk lies at the end of the file. */
   readonly atEnd: boolean;
   /** Where the header of a unified diff puts it: lines of the old file that are above it. */
-  readonly above?: number;
+  readonly above?: number | undefined;
   /** Whether the file ends without a newline, before and after. Absent: the patch does not say. */
-  readonly bare?: { readonly before: boolean; readonly after: boolean };
+  readonly bare?: { readonly before: boolean; readonly after: boolean } | undefined;
 }
 
 /** A line of the new text: one of `before`, by its index, or a new one. */
 export type HunkLine = { readonly kept: number } | { readonly added: string };
 
 /** The change of one file. `executable`: whether it may be run afterwards; absent: as before. */
-export type Section = { readonly path: string; readonly executable?: boolean } & (
+export type Section = { readonly path: string; readonly executable?: boolean | undefined } & (
   | { readonly kind: "add"; readonly content: string }
   | { readonly kind: "write"; readonly content: string }
   /** `hunks`: what the file must hold, all of it. */
@@ -32,7 +32,7 @@ export type Section = { readonly path: string; readonly executable?: boolean } &
   /** `path` is new: a copy of `from`, with changes. */
   | { readonly kind: "copy"; readonly from: string; readonly hunks: readonly Hunk[] }
   | { readonly kind: "edit"; readonly edits: readonly Edit[] }
-  | { readonly kind: "update"; readonly hunks: readonly Hunk[]; readonly to?: string }
+  | { readonly kind: "update"; readonly hunks: readonly Hunk[]; readonly to?: string | undefined }
 );
 
 /** As {@link mayCancelOut}; of hunks by their lines, but for the white space at their ends. A move is always a change. */

@@ -8,23 +8,18 @@ import type { Hunk, Section } from "./section.js";
 interface FileDraft {
   /** Its first line. */
   readonly number: number;
-  isGit: boolean;
-  git: Sides | undefined;
-  old: Side | undefined;
-  now: Side | undefined;
-  renamedFrom: string | undefined;
-  copiedFrom: string | undefined;
-  to: string | undefined;
-  isAdded: boolean;
-  isDeleted: boolean;
-  executable: boolean | undefined;
+  isGit?: boolean;
+  git?: Sides | undefined;
+  old?: Side;
+  now?: Side;
+  renamedFrom?: string;
+  copiedFrom?: string;
+  to?: string;
+  isAdded?: boolean;
+  isDeleted?: boolean;
+  executable?: boolean;
   readonly hunks: Hunk[];
 }
-
-const createDraft = (number: number): FileDraft => ({
-  ...{ number, isGit: false, git: undefined, old: undefined, now: undefined, renamedFrom: undefined },
-  ...{ copiedFrom: undefined, to: undefined, isAdded: false, isDeleted: false, executable: undefined, hunks: [] },
-});
 
 /** Whether a diff begins at a line: with a command, or with the two names of a file. */
 export const beginsUnifiedDiff = (lines: readonly Line[], at: number): boolean =>
@@ -69,12 +64,12 @@ function readPart(diff: Diff, at: number, files: FileDraft[]): number {
     if (/^diff --c/.test(text)) throw ofMerge(number);
     const isGit = text.startsWith("diff");
     const git = isGit ? gitSides(text.slice("diff --git ".length), number) : undefined;
-    files.push({ ...createDraft(number), isGit, git });
+    files.push({ number, isGit, git, hunks: [] });
     return at + 1;
   }
   if (areNames(lines, at)) {
     const isNew = last === undefined || last.old !== undefined || last.hunks.length > 0;
-    const file = isNew ? createDraft(number) : last;
+    const file: FileDraft = isNew ? { number, hunks: [] } : last;
     if (isNew) files.push(file);
     file.old = sideOf(text.slice(4), number);
     file.now = sideOf((lines[at + 1]?.text ?? "").slice(4), number + 1);
@@ -186,22 +181,21 @@ function endsHunk({ lines, filled }: Diff, at: number, left: Left | undefined): 
 
 /** None: the file stays as it is. */
 function sectionOf(file: FileDraft, newline: string): Section[] {
-  const { number, renamedFrom, copiedFrom, to, hunks, git, old, now } = file;
-  const executable = file.executable === undefined ? {} : { executable: file.executable };
-  const isSame = hunks.length === 0 && file.executable === undefined;
+  const { number, renamedFrom, copiedFrom, to, hunks, git, old, now, executable } = file;
+  const isSame = hunks.length === 0 && executable === undefined;
   if (copiedFrom !== undefined && to !== undefined) {
-    return [{ kind: "copy", from: copiedFrom, path: to, hunks, ...executable }];
+    return [{ kind: "copy", from: copiedFrom, path: to, hunks, executable }];
   }
   if (renamedFrom !== undefined && to !== undefined) {
     const move = { path: renamedFrom, to };
-    return isSame ? [{ kind: "move", ...move }] : [{ kind: "update", hunks, ...move, ...executable }];
+    return isSame ? [{ kind: "move", ...move }] : [{ kind: "update", hunks, ...move, executable }];
   }
-  const isAdded = file.isAdded || old?.isAbsent === true;
-  const isDeleted = file.isDeleted || now?.isAbsent === true;
+  const isAdded = file.isAdded === true || old?.isAbsent === true;
+  const isDeleted = file.isDeleted === true || now?.isAbsent === true;
   if (isSame && !isAdded && !isDeleted) return [];
   const path = pathOf({ git, old, now }, number);
-  if (isAdded) return [{ kind: "add", path, content: contentOf(hunks, { number, newline }), ...executable }];
-  return isDeleted ? [{ kind: "delete", path, hunks }] : [{ kind: "update", path, hunks, ...executable }];
+  if (isAdded) return [{ kind: "add", path, content: contentOf(hunks, { number, newline }), executable }];
+  return isDeleted ? [{ kind: "delete", path, hunks }] : [{ kind: "update", path, hunks, executable }];
 }
 
 /** The text of a new file. */

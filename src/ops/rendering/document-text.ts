@@ -9,10 +9,12 @@ import type {
   DocumentUnit,
   PageRange,
 } from "../../core/call/documents.js";
-import type { Sha256 } from "../../core/etag.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { FileCall } from "../../core/ports/operation.js";
-import { markOf } from "../../documents/kinds.js";
+import { KINDS, markOf } from "../../documents/kinds.js";
+import type { ReadOutput } from "../../schema/types.js";
+import { versionOf } from "../content/file-etag.js";
+import { bySignature, mimeByName } from "../content/mime.js";
 import { piecesOf } from "../content/pieces.js";
 
 /** Larger documents are not read. */
@@ -21,6 +23,7 @@ export const MAX_DOCUMENT_BYTES = 33_554_432;
 const MAX_MS = 20_000;
 /** …and the part of the call's remaining time that it may take, so that the file can be described instead. */
 const SHARE_OF_TIME = 0.7;
+const SIGNATURE_BYTES = 64;
 
 interface Wish {
   readonly kind: DocumentKind | undefined;
@@ -28,22 +31,30 @@ interface Wish {
   readonly maxChars: number;
 }
 
+/** Text of a document, and what an answer tells beside it. */
+interface ReadDocument {
+  readonly found: DocumentText;
+  readonly facts: Pick<ReadOutput, "size" | "mime" | "etag" | "hash">;
+}
+
 /** Reads an open document. @throws as reading the file does; ABORTED */
-export async function readDocument(
-  file: OpenFile,
-  wish: Wish,
-  { documents, access: { scope }, caller }: FileCall,
-): Promise<{ readonly found: DocumentText | DocumentFault; readonly sha256: Sha256 }> {
+export async function readDocument(file: OpenFile, wish: Wish, call: FileCall): Promise<ReadDocument | DocumentFault> {
+  const { documents, root, path, caller, versions } = call;
+  const { scope } = call.access;
   const session: DocumentSession | undefined = documents?.open({ signal: scope.signal, caller });
-  if (session === undefined) return { found: { fault: "unsupported" }, sha256: "" };
+  if (session === undefined) return { fault: "unsupported" };
   const digest = createHash("sha256");
   try {
     const found = await session.read({
-      ...{ ...wish, source: piecesOf(file, (bytes) => digest.update(bytes)), size: file.size },
+      ...{ ...wish, source: piecesOf(file, { seen: (bytes) => digest.update(bytes) }), size: file.size },
       withinMs: Math.min(MAX_MS, scope.remainingMs() * SHARE_OF_TIME),
     });
     await scope.pause();
-    return { found, sha256: digest.digest("hex") };
+    if ("fault" in found) return found;
+    const sha256 = digest.digest("hex");
+    versions.put(root.name, file.stamp, sha256);
+    const known = mimeByName(path.segments.at(-1) ?? "") ?? bySignature(await file.read(0, SIGNATURE_BYTES));
+    return { found, facts: { size: file.size, mime: known ?? KINDS[found.kind].mime, ...versionOf(sha256, call) } };
   } finally {
     session.close();
   }

@@ -8,8 +8,7 @@ import { HEAD_BYTES, KINDS, kindByName, kindOfHead, MAX_CHARS } from "../../docu
 import { supportedKinds } from "../../documents/peers.js";
 import type { ReadInput, ReadOutput } from "../../schema/types.js";
 import { codecOf } from "../content/encoding.js";
-import { etagFor, versionOf } from "../content/file-etag.js";
-import { bySignature, mimeByName } from "../content/mime.js";
+import { etagFor } from "../content/file-etag.js";
 import { holdAnswer, mimeAt, type Reading } from "../content/reading.js";
 import { characterEnd, textIn } from "../content/text.js";
 import { cutText, MAX_DOCUMENT_BYTES, markedText, readDocument } from "./document-text.js";
@@ -51,7 +50,7 @@ export async function extractText(reading: Reading): Promise<ReadOutput> {
     const head = await file.read(0, HEAD_BYTES);
     const kind = kindByName(call.path.segments.at(-1) ?? "");
     if (kind === undefined && kindOfHead(head) === undefined) return await plainText(reading, { file, head, maxChars });
-    return await documentOutput(reading, { file, head, kind, maxChars });
+    return await documentOutput(reading, { file, kind, maxChars });
   } finally {
     file.close();
   }
@@ -59,31 +58,22 @@ export async function extractText(reading: Reading): Promise<ReadOutput> {
 
 interface Given {
   readonly file: OpenFile;
-  readonly head: Buffer;
   readonly maxChars: number;
 }
 
 async function documentOutput(
   reading: Reading,
-  { file, head, kind, maxChars }: Given & { readonly kind: DocumentKind | undefined },
+  { file, kind, maxChars }: Given & { readonly kind: DocumentKind | undefined },
 ): Promise<ReadOutput> {
   const { call, request } = reading;
   const { place } = call.access;
   const { size } = file;
   if (size > MAX_DOCUMENT_BYTES) throw tooLargeToRead(place, size, MAX_DOCUMENT_BYTES, "");
   const pages = parsePages(request.pages);
-  const { found, sha256 } = await readDocument(file, { kind, pages, maxChars }, call);
-  if ("fault" in found) throw faultOf(found, { place, size, kind });
-  call.versions.put(call.root.name, file.stamp, sha256);
-  return {
-    ...textPart(found, reading, maxChars),
-    ...{ size, mime: mimeOf(reading, head, found.kind) },
-    ...versionOf(sha256, call),
-  };
+  const read = await readDocument(file, { kind, pages, maxChars }, call);
+  if ("fault" in read) throw faultOf(read, { place, size, kind });
+  return { ...textPart(read.found, reading, maxChars), ...read.facts };
 }
-
-const mimeOf = (reading: Reading, head: Buffer, kind: DocumentKind): string =>
-  mimeByName(reading.call.path.segments.at(-1) ?? "") ?? bySignature(head) ?? KINDS[kind].mime;
 
 /** The fields that tell of the text. */
 function textPart(found: DocumentText, { mostWhole, request }: Reading, maxChars: number) {
@@ -154,7 +144,10 @@ const TEXTS = {
 };
 
 /** A file that is text in itself. */
-async function plainText(reading: Reading, { file, head, maxChars }: Given): Promise<ReadOutput> {
+async function plainText(
+  reading: Reading,
+  { file, head, maxChars }: Given & { readonly head: Buffer },
+): Promise<ReadOutput> {
   const { call, mostWhole } = reading;
   const { size, stamp } = file;
   const length = Math.min(size, (maxChars + 1) * CHAR_BYTES);

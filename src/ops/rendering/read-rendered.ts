@@ -9,8 +9,7 @@ import { isQuicklyParsed } from "../../schema/exact-json.js";
 import type { ReadOutput } from "../../schema/types.js";
 import { cutLines } from "../content/cut-to-budget.js";
 import { UTF8 } from "../content/encoding.js";
-import { etagFor, versionOf } from "../content/file-etag.js";
-import { bySignature, mimeByName } from "../content/mime.js";
+import { etagFor } from "../content/file-etag.js";
 import { holdAnswer, mimeAt, type Reading, rangeOf } from "../content/reading.js";
 import { textIn } from "../content/text.js";
 import { MAX_DOCUMENT_BYTES, markedText, readDocument } from "./document-text.js";
@@ -100,19 +99,13 @@ export async function readAsText(reading: Reading, kind: DocumentKind | undefine
   holdAnswer(call, mostCut);
   const file = await call.root.backend.open(call.path, call.access);
   try {
-    const { size } = file;
-    if (size > MAX_DOCUMENT_BYTES) return undefined;
-    const { found, sha256 } = await readDocument(file, { kind, maxChars: mostCut }, call);
-    if ("fault" in found || found.parts.every(({ text }) => text === "")) return undefined;
+    if (file.size > MAX_DOCUMENT_BYTES) return undefined;
+    const read = await readDocument(file, { kind, maxChars: mostCut }, call);
+    if ("fault" in read || read.found.parts.every(({ text }) => text === "")) return undefined;
+    const { found, facts } = read;
     if (!isBinaryKind(found.kind)) return undefined;
-    const head = await file.read(0, 64);
     const cut = found.ends === "spent" ? SPENT : {};
-    return {
-      ...cut,
-      ...renderedOutput(found.kind, { text: textOf(found) }, reading),
-      ...{ size, mime: mimeByName(call.path.segments.at(-1) ?? "") ?? bySignature(head) ?? KINDS[found.kind].mime },
-      ...versionOf(sha256, call),
-    };
+    return { ...cut, ...renderedOutput(found.kind, { text: textOf(found) }, reading), ...facts };
   } finally {
     file.close();
   }

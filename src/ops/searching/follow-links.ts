@@ -1,10 +1,11 @@
 // Walks that follow links, where the caller may read their targets.
 
+import { isSamePath } from "../../core/call/path.js";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { type Awaitable, after } from "../../core/io.js";
 import type { FileStat, WalkContent, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
 import type { PathCall } from "../../core/ports/operation.js";
-import { isWithin } from "../../search/order.js";
+import { isWithin } from "../../path/grammar.js";
 
 /** Links that one walk follows: each is a place of its call, which its record names. */
 const MAX_LINKS = 1000;
@@ -28,7 +29,7 @@ interface Target extends Pick<FileStat, "type" | "size" | "modified"> {
  */
 export async function walk(base: PathCall, options: WalkOptions, following?: Following): Promise<void> {
   if (following === undefined) await base.root.backend.walk(base.path, options, base.access);
-  else await new FollowingWalk(base, options, following).run();
+  else await new FollowingWalk(base, options, following).walk(base, 0);
 }
 
 class FollowingWalk {
@@ -46,12 +47,8 @@ class FollowingWalk {
     this.#following = following;
   }
 
-  async run(): Promise<void> {
-    await this.#walk(this.#base, 0);
-  }
-
   /** @param depth of the place, below the start */
-  async #walk(place: PathCall, depth: number): Promise<void> {
+  async walk(place: PathCall, depth: number): Promise<void> {
     const { visit, visitDenied, rules, content, unreadable, exhausted, sizes } = this.#options;
     const names: string[] = [];
     /** An entry as one below the start. */
@@ -99,7 +96,7 @@ class FollowingWalk {
   #isEntered(place: PathCall, { type }: WalkEntry, names: readonly string[]): boolean {
     if (place === this.#base || type !== "directory") return false;
     const real = [...realOf(place), ...names];
-    return this.#entered.some((one) => one.length === real.length && isWithin(one, real));
+    return this.#entered.some((one) => isSamePath(one, real));
   }
 
   /** @param names from the place to the link */
@@ -142,20 +139,20 @@ class FollowingWalk {
   /** @param from real path of the link */
   #isNew({ type, real }: Target, path: readonly string[], from: readonly string[]): boolean {
     const isDirectory = type === "directory";
-    if (isDirectory && isWithin(real, from)) return false;
+    if (isDirectory && isWithin(from, real)) return false;
     const link = path.slice(this.#base.path.segments.length);
     const isNamed = this.#following.names(link);
     const top = realOf(this.#base);
-    if (isDirectory && isWithin(real, top)) return false;
-    if (!isNamed && isWithin(top, real) && this.#following.getsTo(real.slice(top.length), link, isDirectory))
+    if (isDirectory && isWithin(top, real)) return false;
+    if (!isNamed && isWithin(real, top) && this.#following.getsTo(real.slice(top.length), link, isDirectory))
       return false;
-    return !this.#entered.some((one) => (isNamed ? one.length === real.length : true) && isWithin(one, real));
+    return !this.#entered.some((one) => (isNamed ? isSamePath(one, real) : isWithin(real, one)));
   }
 
   async #enter({ place, real }: Target, depth: number): Promise<void> {
     this.#entered.push(real);
     const isWalked = await unlessRefused(async () => {
-      await this.#walk(place, depth);
+      await this.walk(place, depth);
       return true;
     });
     if (isWalked === undefined) this.#options.unreadable?.();

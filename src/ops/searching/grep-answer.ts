@@ -5,7 +5,7 @@ import type { DocumentUnit } from "../../core/call/documents.js";
 import type { Scan, ScanJob } from "../../core/call/scan.js";
 import { type Place, tooMuchToSearch } from "../../core/errors/texts.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
-import { type Binding, type FilePosition, type Position, type Resume, writeCursor } from "../../search/cursor.js";
+import { type Binding, type FilePosition, type Position, writeCursor } from "../../search/cursor.js";
 import type { Sieve } from "../../search/entry-filter.js";
 import { bytesOfMatch } from "./grep-text.js";
 import { EXHAUSTED, type HiddenTexts, hintOf, largeText, linksText } from "./search.js";
@@ -39,7 +39,6 @@ const BUDGET = 65_536;
 
 interface GrepAnswerParts {
   readonly sieve: Sieve;
-  readonly resume: Resume | undefined;
   readonly binding: Binding;
   /** The terms of a profile, if any: all matches are returned, with whole lines. */
   readonly terms: { readonly maxTotalBytes: number } | undefined;
@@ -74,8 +73,10 @@ export class GrepAnswer {
   #bytes = 0;
   /** Bytes of text that have been searched. */
   #searched = 0;
-  #total: number;
-  #scanned = 0;
+  /** Matches found so far, or files with a match; those of earlier pages included. */
+  total: number;
+  /** Files searched so far. */
+  scanned = 0;
   /** Limit that left matches out. */
   #cut: "limit" | "bytes" | undefined;
   #stopped: Incomplete | undefined;
@@ -94,7 +95,7 @@ export class GrepAnswer {
     this.#wish = wishOf(input, isWhole);
     this.#limit = isWhole ? Number.POSITIVE_INFINITY : (input.limit ?? USUAL_LIMIT);
     this.#budget = isWhole ? Number.POSITIVE_INFINITY : BUDGET;
-    this.#total = parts.resume?.counted ?? 0;
+    this.total = parts.sieve.resume?.counted ?? 0;
   }
 
   /** The scan job for the next file: at most as many lines as still fit into the answer. */
@@ -117,16 +118,6 @@ export class GrepAnswer {
       after,
       firstOnly,
     };
-  }
-
-  /** Matches found so far, or files with a match; those of earlier pages included. */
-  get total(): number {
-    return this.#total;
-  }
-
-  /** Files searched so far. */
-  get scanned(): number {
-    return this.#scanned;
   }
 
   /** Counts what was found before the time of the search was over. */
@@ -157,7 +148,7 @@ export class GrepAnswer {
     this.#searched += file.bytes ?? 0;
     const { terms, place } = this.#parts;
     if (terms !== undefined && this.#searched > terms.maxTotalBytes) throw tooMuchToSearch(place, terms.maxTotalBytes);
-    this.#scanned++;
+    this.scanned++;
     if (this.#wish.isLines) this.#addLines(file, scan);
     else if (scan.count > 0) this.#addFile(file, scan.count);
     this.#finish(file.path);
@@ -165,7 +156,7 @@ export class GrepAnswer {
 
   /** @param at where a piece of a large file begins, `next` where it ends @returns whether more is wanted of the file */
   addPiece({ path, isFirst, at, next }: AddedPiece, scan: Exclude<Scan, "binary">): boolean {
-    if (isFirst) this.#scanned++;
+    if (isFirst) this.scanned++;
     if (this.#wish.isLines) this.#addLines({ path, afterLine: 0 }, scan);
     else this.#inFile += scan.count;
     if (this.#isFull) {
@@ -179,11 +170,6 @@ export class GrepAnswer {
     const isKnown = this.#wish.output === "files" && this.#inFile > 0;
     if (isKnown) this.endPieces(path);
     return !isKnown;
-  }
-
-  /** The parts of a document follow. */
-  beginDocument(): void {
-    this.#scanned++;
   }
 
   /** @param part of a document, after so many lines of others */
@@ -209,7 +195,7 @@ export class GrepAnswer {
     { count, lines }: Exclude<Scan, "binary">,
     { unit, before }: DocumentPart = WHOLE,
   ): void {
-    this.#total += count;
+    this.total += count;
     if (this.#isFull || count === 0) return;
     const shown = path.join("/");
     for (const line of lines) {
@@ -222,7 +208,7 @@ export class GrepAnswer {
   }
 
   #addFile({ path }: ScannedFile, count: number): void {
-    this.#total++;
+    this.total++;
     if (this.#isFull) return;
     const shown = path.join("/");
     if (!this.#takes(this.#counts.length, Buffer.byteLength(shown) + 8)) return;
@@ -249,7 +235,7 @@ export class GrepAnswer {
 
   output(): GrepOutput {
     const { output = "lines" } = this.#input;
-    const { sieve, resume, binding } = this.#parts;
+    const { sieve, binding } = this.#parts;
     const stopped = this.#stopped ?? sieve.stopped;
     const { isExhausted } = sieve;
     const reason = isExhausted ? "error" : (this.#cut ?? stopped);
@@ -257,7 +243,7 @@ export class GrepAnswer {
     // A file that could not be scanned in time is not finished, although the walk has passed it.
     const isAllScanned = this.#cut === undefined && this.#stopped === undefined;
     const done = isAllScanned && sieve.reached.length > 0 ? { path: sieve.reached, line: 0 } : this.#done;
-    const counted = (resume?.counted ?? 0) + given;
+    const counted = (sieve.resume?.counted ?? 0) + given;
     const completeness = {
       ...(reason === undefined ? {} : { reason }),
       ...(reason === undefined || isExhausted || done === undefined
@@ -267,9 +253,9 @@ export class GrepAnswer {
     };
     return {
       ...this.#items(output),
-      totalMatches: this.#total,
+      totalMatches: this.total,
       countIsComplete: stopped === undefined && !isExhausted,
-      filesScanned: this.#scanned,
+      filesScanned: this.scanned,
       timedOut: stopped === "timeout",
       complete: reason === undefined,
       ...completeness,
@@ -284,7 +270,7 @@ export class GrepAnswer {
     // A call that names the file already must not be told to name it.
     const isBound = (multiline === true || maxFileBytes !== undefined) && path === this.#parts.place.path;
     const tooLarge = isBound ? `too large: leave out ${bound}` : largeText(path);
-    return { tooLarge, symlinks: linksText(this.#input.links, this.#total, this.#parts.sieve.hidden) };
+    return { tooLarge, symlinks: linksText(this.#input.links, this.total, this.#parts.sieve.hidden) };
   }
 
   #items(output: NonNullable<GrepInput["output"]>): Pick<GrepOutput, "matches" | "paths" | "counts"> {

@@ -70,7 +70,7 @@ export class GrepDocuments {
   async #scan({ path, afterLine }: ScannedFile, { parts, ends }: DocumentText): Promise<"on" | "stop"> {
     const { scans, answer } = this.#parts;
     let before = 0;
-    answer.beginDocument();
+    answer.scanned++;
     for (const { unit, text } of parts) {
       const job = { ...answer.jobFor(Buffer.from(text), Math.max(0, afterLine - before)), form: "text" as const };
       const scan = await scans.one(job);

@@ -4,7 +4,7 @@ import type { CallScope } from "../../core/call/scope.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { FilePosition } from "../../search/cursor.js";
 import { codecOf, searchableText, type TextCodec, UTF8 } from "../content/encoding.js";
-import { characterEnd, lastLineEnd, lineEnd } from "../content/text.js";
+import { characterEnd, countFeeds, lastLineEnd, lineEnd } from "../content/text.js";
 import type { GrepAnswer } from "./grep-answer.js";
 import type { FileScans } from "./grep-scans.js";
 
@@ -113,7 +113,7 @@ async function readPiece(
     const convert = (part: Buffer): Buffer => (codec === UTF8 ? part : searchableText(part, encoding ?? codec.name));
     const [before, linesBefore] = linesEnding(bytes.subarray(0, lead), { codec, most: around.before, isCut: from > 0 });
     const piece = convert(bytes.subarray(lead, end));
-    const ends = countLineFeeds(piece);
+    const ends = countFeeds(piece, UTF8);
     const isEnded = piece.at(-1) === LINE_FEED;
     const after = isTorn ? bytes.subarray(end, end) : linesStarting(bytes.subarray(end), codec, around.after);
     const isWhole = before.length + after.length === 0;
@@ -153,10 +153,4 @@ function linesStarting(bytes: Buffer, codec: TextCodec, most: number): Buffer {
     end = next;
   }
   return bytes.subarray(0, end);
-}
-
-function countLineFeeds(bytes: Buffer): number {
-  let count = 0;
-  for (const byte of bytes) if (byte === LINE_FEED) count++;
-  return count;
 }

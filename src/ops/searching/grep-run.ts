@@ -8,18 +8,17 @@ import { FileAdapterError } from "../../core/errors/errors.js";
 import { notSupportedHere } from "../../core/errors/texts.js";
 import type { Awaitable, Io } from "../../core/io.js";
 import type { ReadRange, Visit, WalkContent, WalkEntry, WalkStep } from "../../core/ports/backend.js";
-import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
+import type { PathCall } from "../../core/ports/operation.js";
 import type { GrepInput, GrepOutput } from "../../schema/types.js";
-import { type Binding, invalidCursor, type Resume, readCursor } from "../../search/cursor.js";
-import { type Patience, Sieve } from "../../search/entry-filter.js";
-import { compileGlobs, excludes, type Globs } from "../../search/globs.js";
-import type { Pace } from "../../search/match-budget.js";
-import { type Following, walk } from "./follow-links.js";
+import { type Binding, invalidCursor } from "../../search/cursor.js";
+import type { Patience, Sieve } from "../../search/entry-filter.js";
+import { compileGlobs, Selection } from "../../search/globs.js";
+import { walk } from "./follow-links.js";
 import { GrepAnswer, type ScannedFile } from "./grep-answer.js";
 import { GrepDocuments } from "./grep-documents.js";
 import { searchPieces } from "./grep-pieces.js";
 import { FileScans } from "./grep-scans.js";
-import { ignoreRules, isGitBase, namesGit } from "./search.js";
+import { type SearchCall, sieveOf } from "./search.js";
 
 /** Least time to wait for a scanner, since a thread may have to be started. */
 const MIN_START_MS = 1000;
@@ -30,36 +29,30 @@ const MOST_FILE_BYTES = 33_554_432;
 const OTHERS = "Some files are not UTF-8: pass their encoding (latin1?)";
 
 /** The call that a search is made for. */
-export interface GrepCall {
-  readonly base: PathCall;
-  readonly call: PlacesCall;
-  readonly patience: Patience;
+export interface GrepCall extends SearchCall {
   /** Ends the search once its caller knows enough. Absent: the search runs to its end. */
   readonly isEnough?: (answer: GrepAnswer) => boolean;
 }
 
-export async function searchLines(input: GrepInput, { base, call, patience, isEnough }: GrepCall): Promise<GrepOutput> {
+export async function searchLines(input: GrepInput, { isEnough, ...search }: GrepCall): Promise<GrepOutput> {
+  const { base, call, patience } = search;
   const { scanners } = call;
   if (scanners === undefined) throw notSupportedHere("search");
   const terms = call.terms?.search;
-  const files: WantedFiles = new WantedFiles(base, {
-    pace: () => sieve.pace,
-    wants: terms?.wants,
-    glob: input.glob === undefined ? undefined : compileGlobs(input.glob, "glob"),
-    exclude: input.exclude === undefined ? undefined : compileGlobs(input.exclude, "exclude"),
-  });
+  const selection = new Selection(
+    input.glob === undefined ? undefined : compileGlobs(input.glob, "glob"),
+    input.exclude,
+  );
   const binding = bindingOf(input, base);
-  const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
-  const ignore = await ignoreRules(input, { base, call });
-  const sieve: Sieve = new Sieve({
-    base: base.path.segments,
-    ...{ patience, resume, scope: base.access.scope, ignore: ignore?.rules },
-    entersGit: namesGit(input.glob) || isGitBase(base.path.segments),
+  const { length: depth } = base.path.segments;
+  const sieve = await sieveOf(input, search, {
+    ...{ binding, globs: input.glob },
     found: isEnough === undefined ? () => countText(answer.total, "match", "matches") : undefined,
-    concerns: (path, isDirectory) => files.concerns(path, isDirectory),
+    concerns: (path, isDirectory, pace) =>
+      selection.concerns(path.slice(depth), isDirectory, { pace, mayBe: !isDirectory }),
   });
-  for (let count = 0; count < (ignore?.unread ?? 0); count++) sieve.hidden.add("unreadable");
-  const answer: GrepAnswer = new GrepAnswer(input, { sieve, resume, binding, terms, place: base.access.place });
+  const { resume } = sieve;
+  const answer: GrepAnswer = new GrepAnswer(input, { sieve, binding, terms, place: base.access.place });
   const { pattern, literal = false, ignoreCase = false, multiline = false } = input;
   const opening = scanners.open(
     { pattern, literal, ignoreCase, multiline },
@@ -80,7 +73,7 @@ export async function searchLines(input: GrepInput, { base, call, patience, isEn
   const documents = session && new GrepDocuments({ session, scans, answer, patience });
   const ends = { answer, patience, isEnough: () => isEnough?.(answer) === true };
   try {
-    await search({ input, base, files, sieve, resume, scans, documents, ...ends });
+    await searchFiles({ input, base, selection, wants: terms?.wants, sieve, scans, documents, ...ends });
   } finally {
     session?.close();
     scanner.close();
@@ -119,9 +112,10 @@ const bindingOf = (input: GrepInput, { root, path, caller }: PathCall): Binding 
 interface Search {
   readonly input: GrepInput;
   readonly base: PathCall;
-  readonly files: WantedFiles;
+  readonly selection: Selection;
+  /** Whether a profile includes a file, by its path below the root. Absent: there is none. */
+  readonly wants: SearchTerms["wants"] | undefined;
   readonly sieve: Sieve;
-  readonly resume: Resume | undefined;
   readonly scans: FileScans;
   /** Absent: files are searched as they are. */
   readonly documents: GrepDocuments | undefined;
@@ -130,8 +124,8 @@ interface Search {
   readonly isEnough: () => boolean;
 }
 
-async function search(search: Search): Promise<void> {
-  const { input, base, files, sieve, resume, documents, isEnough } = search;
+async function searchFiles(search: Search): Promise<void> {
+  const { input, base, selection, sieve, documents, isEnough } = search;
   const { root, path, access } = base;
   const found = path.segments.length === 0 ? undefined : await root.backend.stat(path, access);
   if (found?.type === "file") return searchFile(search);
@@ -143,16 +137,16 @@ async function search(search: Search): Promise<void> {
     if (sifted.kind === "stop" || isEnough()) return "stop";
     if (sifted.kind === "out") return "skip";
     const isLast = sifted.kind === "in" && sifted.isLast;
-    const step = yield* files.stepFor(entry, sifted.path);
-    if (step === "link") {
+    const next = yield* stepFor(entry, sifted.path, search);
+    if (next === "link") {
       if (sifted.kind === "in" && !isLast) {
         sieve.hidden.add("symlinks");
-        sieve.hidden.namesLinks ||= files.names(sifted.path.slice(path.segments.length));
+        sieve.hidden.namesLinks ||= selection.names(sifted.path.slice(path.segments.length));
       }
       return "skip";
     }
-    if (step !== "read") return step;
-    const afterLine = isLast ? (resume?.line ?? 0) : 0;
+    if (next !== "read") return next;
+    const afterLine = isLast ? (sieve.resume?.line ?? 0) : 0;
     // Answered files are not read again, except one in the middle of which the last page ended.
     if (sifted.kind === "done" || (isLast && afterLine === 0)) return "skip";
     wanted.set(entry, { path: sifted.path, afterLine });
@@ -166,8 +160,22 @@ async function search(search: Search): Promise<void> {
   };
   const most = documents === undefined ? maxBytes : Math.max(maxBytes, MOST_FILE_BYTES);
   const options = { visit, sizes: false, content: { maxBytes: most, take }, ...sieve.rules() };
-  await walk(base, options, input.links === undefined ? undefined : files);
+  await walk(base, options, input.links === undefined ? undefined : selection);
   await search.scans.finish();
+}
+
+function* stepFor(
+  { type }: WalkEntry,
+  path: readonly string[],
+  { base, selection, wants, sieve: { pace } }: Search,
+): Io<"enter" | "skip" | "read" | "link"> {
+  if (type === "other") return "skip";
+  const below = path.slice(base.path.segments.length);
+  // Behind a link that the globs name there may be files.
+  const mayHold = type === "directory" || (type === "symlink" && selection.names(below));
+  if (!(yield* selection.concerns(below, mayHold, { pace, mayBe: !mayHold }))) return "skip";
+  if (type !== "file") return type === "directory" ? "enter" : "link";
+  return wants?.(path) === false ? "skip" : "read";
 }
 
 /** Searches a file, as a document where it is one. @param maxBytes of others */
@@ -184,11 +192,13 @@ function takeFile(
 }
 
 async function searchFile(search: Search): Promise<void> {
-  const { input, base, files, resume, scans, documents } = search;
+  const { input, base, wants, scans, documents } = search;
+  const { resume } = search.sieve;
   const { root, path, access } = base;
-  const isWhole = input.multiline === true || files.isNarrowed;
+  // A profile says which files are searched, and how.
+  const isWhole = input.multiline === true || wants !== undefined;
   const maxBytes = input.maxFileBytes ?? (input.multiline === true ? MOST_FILE_BYTES : USUAL_FILE_BYTES);
-  if (!files.takes(path.segments)) return;
+  if (wants?.(path.segments) === false) return;
   const most = documents === undefined ? maxBytes : Math.max(maxBytes, MOST_FILE_BYTES);
   const plan = (size: number): ReadRange => ({ offset: 0, length: size > most ? 0 : most + 1 });
   const { bytes, size } = await root.backend.read(path, plan, access);
@@ -202,76 +212,17 @@ async function searchFile(search: Search): Promise<void> {
 }
 
 /** A file that the caller names is searched whatever its size. */
-async function searchLarge(afterLine: number, { input, base, resume, scans, answer, patience }: Search): Promise<void> {
+async function searchLarge(afterLine: number, { input, base, sieve, scans, answer, patience }: Search): Promise<void> {
   const { root, path, access } = base;
   const { context = 0, before = context, after = context } = input;
   const file = await root.backend.open(path, access);
   try {
     const encoding = input.encoding ?? root.encoding;
     await searchPieces(
-      { path: path.segments, file, afterLine, from: resume?.at, encoding },
+      { path: path.segments, file, afterLine, from: sieve.resume?.at, encoding },
       { answer, scans, scope: access.scope, isOver: () => patience.isOver, around: { before, after } },
     );
   } finally {
     file.close();
-  }
-}
-
-interface Wishes {
-  readonly glob: Globs | undefined;
-  readonly exclude: Globs | undefined;
-  readonly wants: SearchTerms["wants"] | undefined;
-  readonly pace: () => Pace;
-}
-
-/** Decides which files are searched. */
-class WantedFiles implements Following {
-  readonly #wishes: Wishes;
-  readonly #depth: number;
-
-  constructor(base: PathCall, wishes: Wishes) {
-    this.#wishes = wishes;
-    this.#depth = base.path.segments.length;
-  }
-
-  /** Whether a file is searched, or a directory may contain such files. */
-  *concerns(path: readonly string[], isDirectory: boolean): Io<boolean> {
-    const { glob, exclude, pace } = this.#wishes;
-    const below = path.slice(this.#depth);
-    if (exclude !== undefined && (yield* exclude.test(below.join("/"), isDirectory, pace()))) return false;
-    if (glob === undefined) return true;
-    return isDirectory ? glob.reaches(below) : yield* glob.test(below.join("/"), false, pace());
-  }
-
-  /** Whether the globs name a link, behind which files may be. */
-  names(below: readonly string[]): boolean {
-    return this.#wishes.glob?.names(below) === true;
-  }
-
-  getsTo(below: readonly string[], link: readonly string[], isDirectory: boolean): boolean {
-    const { glob, exclude } = this.#wishes;
-    if (exclude !== undefined && excludes(exclude, below, isDirectory)) return false;
-    return glob === undefined || (isDirectory ? glob.reachesAlso(below, link) : glob.matches(below.join("/"), false));
-  }
-
-  /** A profile says which files are searched, and how. */
-  get isNarrowed(): boolean {
-    return this.#wishes.wants !== undefined;
-  }
-
-  /** Whether the call's profile includes a file. @param path below the root */
-  takes(path: readonly string[]): boolean {
-    return this.#wishes.wants?.(path) !== false;
-  }
-
-  *stepFor({ type }: WalkEntry, path: readonly string[]): Io<"enter" | "skip" | "read" | "link"> {
-    if (type === "other") return "skip";
-    const isConcerned = yield* this.concerns(
-      path,
-      type === "directory" || (type === "symlink" && this.names(path.slice(this.#depth))),
-    );
-    if (!isConcerned) return "skip";
-    if (type !== "file") return type === "directory" ? "enter" : "link";
-    return this.takes(path) ? "read" : "skip";
   }
 }

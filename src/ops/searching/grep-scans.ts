@@ -32,32 +32,23 @@ interface FileScansParts {
 /** Batches files for the scanner, and collects the results in the same order. */
 export class FileScans {
   readonly #scanner: LineScanner;
-  readonly #answer: GrepAnswer;
-  readonly #patience: Patience;
-  readonly #encoding: string | undefined;
-  readonly #isForeign: boolean;
-  #hasOthers = false;
+  readonly #parts: FileScansParts;
+  /** There was text in an encoding that is not known, where the pattern may be in it. */
+  hasOthers = false;
   #files: ScannedFile[] = [];
   #jobs: ScanJob[] = [];
   #bytes = 0;
   /** The batch being scanned; meanwhile the next files are read. */
   #away: Batch | undefined;
 
-  constructor(scanner: LineScanner, { answer, patience, encoding, isForeign }: FileScansParts) {
+  constructor(scanner: LineScanner, parts: FileScansParts) {
     this.#scanner = scanner;
-    this.#answer = answer;
-    this.#patience = patience;
-    this.#encoding = encoding;
-    this.#isForeign = isForeign && encoding === undefined;
-  }
-
-  /** Whether there was text in an encoding that is not known, where the pattern may be in it. */
-  get hasOthers(): boolean {
-    return this.#hasOthers;
+    this.#parts = parts;
   }
 
   #note(text: Uint8Array): void {
-    if (this.#isForeign && !this.#hasOthers) this.#hasOthers = !isUtf8(text) && !text.includes(0);
+    const { isForeign, encoding } = this.#parts;
+    if (isForeign && encoding === undefined) this.hasOthers ||= !isUtf8(text) && !text.includes(0);
   }
 
   async #collect(): Promise<"on" | "stop"> {
@@ -72,7 +63,7 @@ export class FileScans {
       return "stop";
     }
     away.files.forEach((file, at) => {
-      this.#answer.add(file, scans[at] ?? "binary");
+      this.#parts.answer.add(file, scans[at] ?? "binary");
     });
     return "on";
   }
@@ -80,16 +71,16 @@ export class FileScans {
   /** @returns a promise only if a scan has to be awaited */
   take(found: ScannedFile, content: WalkContent): "on" | "stop" | Promise<"on" | "stop"> {
     if (typeof content === "string") {
-      this.#answer.leaveOut(found, content === "too large" ? "tooLarge" : "unreadable");
+      this.#parts.answer.leaveOut(found, content === "too large" ? "tooLarge" : "unreadable");
       return "on";
     }
     const { path, afterLine } = found;
     const file = { path, afterLine, bytes: content.length };
-    const text = searchableText(content, this.#encoding);
+    const text = searchableText(content, this.#parts.encoding);
     this.#note(text);
-    if (this.#scanner.isInline) return this.#takeHere(file, this.#answer.jobFor(text, afterLine));
+    if (this.#scanner.isInline) return this.#takeHere(file, this.#parts.answer.jobFor(text, afterLine));
     this.#files.push(file);
-    this.#jobs.push(this.#answer.jobFor(Uint8Array.from(text), afterLine));
+    this.#jobs.push(this.#parts.answer.jobFor(Uint8Array.from(text), afterLine));
     this.#bytes += content.length;
     return this.#bytes >= BATCH_BYTES || this.#files.length >= BATCH_FILES ? this.#send() : "on";
   }
@@ -100,7 +91,7 @@ export class FileScans {
       this.#away = { files: [file], scans };
       return this.#collect();
     }
-    this.#answer.add(file, scans[0] ?? "binary");
+    this.#parts.answer.add(file, scans[0] ?? "binary");
     return "on";
   }
 
@@ -119,11 +110,11 @@ export class FileScans {
 
   #stop(error: unknown): void {
     if (!(error instanceof FileAdapterError)) throw error;
-    this.#answer.stop(error.code === "TIMEOUT" ? "timeout" : "error");
+    this.#parts.answer.stop(error.code === "TIMEOUT" ? "timeout" : "error");
   }
 
   get #withinMs(): number {
-    return Math.max(LAST_MS, this.#patience.remainingMs);
+    return Math.max(LAST_MS, this.#parts.patience.remainingMs);
   }
 
   async finish(): Promise<void> {

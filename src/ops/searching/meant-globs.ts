@@ -2,7 +2,7 @@
 
 import { FileAdapterError } from "../../core/errors/errors.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
-import { isWithin } from "../../search/order.js";
+import { isWithin } from "../../path/grammar.js";
 
 type Patterns = string | string[];
 
@@ -30,7 +30,7 @@ function meantGlob(pattern: string, { root, path: { segments: top, text } }: Pat
   if (path === "" || named.includes("..")) return pattern;
   try {
     const place = meant({ root: root.name, path, base: text, abilities: ["crud/read"], changes: false }).segments;
-    const below = isWithin(top, place) ? place.slice(top.length).join("/") : undefined;
+    const below = isWithin(place, top) ? place.slice(top.length).join("/") : undefined;
     const asWritten = named.filter((one) => one !== "" && one !== ".").join("/");
     if (below === undefined || below === asWritten || (below === "" && rest === "")) return pattern;
     return ["./", below.replace(MAGIC, "\\$&"), below === "" ? "" : "/", rest].join("");

@@ -1,18 +1,12 @@
 // Paths that a caller may have meant by one that does not exist. Everything is looked up with the caller's own rights
 // to read and past the deny patterns, so a suggestion tells nothing that `file:list` and `file:stat` would not.
 
-import { createRequire } from "node:module";
 import { adapterError, FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { laterPackage } from "../../core/later.js";
 import type { PathCall, Resolve, RootFacts } from "../../core/ports/operation.js";
 import { parsePath, spellingOf } from "../../path/grammar.js";
 import { nameLook } from "../../path/looks.js";
-
-const loadLevenshtein = laterPackage<typeof import("fastest-levenshtein")>(
-  createRequire(import.meta.url),
-  "fastest-levenshtein",
-);
+import { loadLevenshtein } from "../../schema/nearest.js";
 
 /** Folders with more entries are not searched. */
 const MAX_ENTRIES = 10_000;
@@ -23,13 +17,13 @@ const MAX_SUGGESTED = 3;
 /** Longer paths and names are neither compared nor suggested. */
 const MAX_CHARS = 200;
 
-export interface Suggestion {
+interface Suggestion {
   readonly root: string;
   readonly path: string;
 }
 
 /** Access of a search for suggestions. */
-export interface Surroundings {
+interface Surroundings {
   /** Resolves and authorises a place for reading. @throws as for any call on that place */
   readonly at: Resolve;
   /** Roots in which the caller holds a grant. */
@@ -201,7 +195,6 @@ const foldName = (name: string): string => nameLook(name).toLowerCase();
 
 /** Compares names with a wanted one: the number of edits between them, `undefined` if they are not near. */
 function createDistance(wanted: string): (name: string) => number | undefined {
-  // Loaded lazily, as most processes never need it.
   const { distance } = loadLevenshtein();
   const key = foldName(wanted);
   const most = Math.max(1, Math.floor(key.length / 4));

@@ -1,13 +1,15 @@
-// Shared by `glob`, `grep`, `du` and other enumerations: time limits, base paths, ignore rules, hints.
+// Shared by `glob`, `grep`, `du` and other enumerations: time limits, base paths, ignore rules, hints, names.
 
 import type { Completeness, Hidden, HiddenKind, Incomplete } from "../../core/call/completeness.js";
 import { DEFAULT_LIMITS, type Limits } from "../../core/call/limits.js";
 import { type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
+import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import { runIo } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
-import type { HiddenCount, Patience } from "../../search/entry-filter.js";
+import { type Binding, readCursor } from "../../search/cursor.js";
+import { type HiddenCount, type Patience, Sieve, type SieveOptions } from "../../search/entry-filter.js";
 import { IgnoreRules, MAX_RULE_BYTES, REPOSITORY, RULE_FILES } from "../../search/ignore-rules.js";
 import { Pace } from "../../search/match-budget.js";
 import { MAX_INDEX_BYTES } from "../../search/tracked-files.js";
@@ -59,6 +61,35 @@ export async function ignoreRules(
   return { rules, unread };
 }
 
+/** The call that a search is made for. */
+export interface SearchCall {
+  readonly base: PathCall;
+  readonly call: PlacesCall;
+  readonly patience: Patience;
+}
+
+interface Sifting extends Pick<SieveOptions, "found" | "concerns" | "maxVisited"> {
+  readonly binding: Binding;
+  /** The globs that may name `.git`. */
+  readonly globs: string | readonly string[] | undefined;
+}
+
+/** The sieve of a search, which goes on where its cursor says. @throws INVALID_INPUT for a cursor of another call */
+export async function sieveOf(
+  input: { root: string; ignore?: "gitignore" | "none"; cursor?: string },
+  { base, call, patience }: SearchCall,
+  { binding, globs, ...rest }: Sifting,
+): Promise<Sieve> {
+  const { segments } = base.path;
+  const resume = input.cursor === undefined ? undefined : readCursor(binding, input.cursor);
+  const ignore = await ignoreRules(input, { base, call });
+  const entersGit = namesGit(globs) || isGitBase(segments);
+  const { scope } = base.access;
+  const sieve = new Sieve({ ...rest, base: segments, patience, scope, ignore: ignore?.rules, entersGit, resume });
+  sieve.hidden.add("unreadable", ignore?.unread ?? 0);
+  return sieve;
+}
+
 /** There is no rule file, or none that the caller may know of. */
 const NO_RULE_FILE: ReadonlySet<string> = new Set<ErrorCode>([
   ...(["NOT_FOUND", "NOT_A_DIRECTORY", "IS_A_DIRECTORY", "NOT_A_FILE", "INVALID_PATH"] as const),
@@ -91,7 +122,7 @@ async function readBeside(
 }
 
 /** Whether a glob names `.git` as its first segment: only then, or from inside `.git`, is it searched. */
-export const namesGit = (pattern: string | readonly string[] | undefined): boolean =>
+const namesGit = (pattern: string | readonly string[] | undefined): boolean =>
   [pattern ?? []].flat().some((one) => /^(?:\.\/)*\.git(?:\/|$)/.test(one));
 
 export const isGitBase = (base: readonly string[]): boolean => base.includes(".git");
@@ -190,6 +221,14 @@ export function linksText(links: "follow" | undefined, found: number, hidden: Hi
 /** The note of a search that found nothing. @param files how many it looked at */
 export const noMatchText = (files: number, hint: string | undefined): string =>
   `No match in ${counted(files, "file")}${hint === undefined ? "" : `. ${hint}`}`;
+
+/** A name as one line of an enumeration. Lines that begin with U+2026 say what was left out, so no name does. */
+export const entryName = (name: string): string =>
+  name.startsWith("…") ? `\\u{2026}${escapeText(name.slice(1))}` : escapeText(name);
+
+/** Part of an answer from whose directories entries vanished while they were read. */
+export const warningsOf = (hasVanished: boolean): { warnings?: string[] } =>
+  hasVanished ? { warnings: ["Entries vanished while the directory was read and are left out"] } : {};
 
 /** Most kinds of what was left out that a hint names: it has 30 tokens. */
 const MAX_KINDS = 3;

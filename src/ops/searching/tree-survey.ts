@@ -2,14 +2,14 @@
 
 import { countText } from "../../core/call/progress.js";
 import { type Awaitable, type Io, runIo } from "../../core/io.js";
-import type { WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
+import type { WalkEntry, WalkStep } from "../../core/ports/backend.js";
 import type { PathCall } from "../../core/ports/operation.js";
 import { HiddenCount, MAX_VISITED } from "../../search/entry-filter.js";
-import { excludes, type Globs } from "../../search/globs.js";
-import { type IgnoreRules, MAX_RULE_BYTES, RULE_FILES } from "../../search/ignore-rules.js";
+import type { Selection } from "../../search/globs.js";
+import type { IgnoreRules } from "../../search/ignore-rules.js";
 import { Pace } from "../../search/match-budget.js";
 import { fairShares } from "./fair-shares.js";
-import { type Following, walk } from "./follow-links.js";
+import { walk } from "./follow-links.js";
 
 export interface SurveyOptions {
   readonly base: PathCall;
@@ -19,7 +19,7 @@ export interface SurveyOptions {
   readonly sizes: boolean;
   /** Git's view: ignored entries are left out, `.git` is not entered. Absent: nothing is ignored. */
   readonly ignore: { readonly rules: IgnoreRules; readonly unread: number; readonly entersGit: boolean } | undefined;
-  readonly exclude: Globs | undefined;
+  readonly selection: Selection;
   /** The line of an entry, all of it that is kept: objects that outlive a walk cost more than the walk. */
   readonly line: (entry: WalkEntry) => string;
 }
@@ -32,21 +32,6 @@ export interface Folder {
   readonly shown: readonly (string | Folder)[];
   /** Direct entries left out for lack of room. */
   readonly left: number;
-}
-
-/** The result of a survey. */
-export interface Survey {
-  readonly top: Folder;
-  /** Number of entries shown. */
-  readonly entries: number;
-  /** Something was left out for lack of room. */
-  readonly isCut: boolean;
-  readonly depthLimited: boolean;
-  /** The visit limit ended the last walk: numbers of what was left out are too low. */
-  readonly isTired: boolean;
-  readonly isExhausted: boolean;
-  readonly hasVanished: boolean;
-  readonly hidden: HiddenCount;
 }
 
 /** A directory under survey. */
@@ -98,23 +83,26 @@ type Take = (parent: OpenFolder, entry: WalkEntry) => OpenFolder | "skip" | "sto
  * Surveys a directory. The first walk is depth first and shows everything. If that does not fit, each level is shown
  * whole before the next; the first one that does not fit is shared out among its directories.
  */
-export class TreeSurvey implements Following {
+export class TreeSurvey {
   readonly #options: SurveyOptions;
   readonly #pace: Pace;
   readonly #top = new OpenFolder("");
+  /** Number of entries shown. */
+  entries = 0;
+  /** Something was left out for lack of room. */
+  isCut = false;
+  depthLimited = false;
+  /** The visit limit ended the last walk: numbers of what was left out are too low. */
+  isTired = false;
+  isExhausted = false;
+  hasVanished = false;
+  hidden = new HiddenCount();
   /** The directories from the start down to the current one. */
   readonly #trail: OpenFolder[] = [];
   readonly #names: string[] = [];
-  #hidden = new HiddenCount();
   #visited = 0;
   /** In all walks together. */
   #looked = 0;
-  #entries = 0;
-  #isCut = false;
-  #depthLimited = false;
-  #isTired = false;
-  #isExhausted = false;
-  #hasVanished = false;
 
   constructor(options: SurveyOptions) {
     this.#options = options;
@@ -123,61 +111,54 @@ export class TreeSurvey implements Following {
 
   readonly #progress = (): string => countText(this.#looked, "entry", "entries");
 
-  async run(): Promise<Survey> {
+  /** @returns the directory where it starts */
+  async run(): Promise<Folder> {
     await this.#walk((parent, entry) => this.#show(parent, entry));
-    if (this.#isCut || this.#isTired) await this.#byLevels();
-    return {
-      ...{ top: this.#top, entries: this.#entries, isCut: this.#isCut, depthLimited: this.#depthLimited },
-      ...{
-        isTired: this.#isTired,
-        isExhausted: this.#isExhausted,
-        hasVanished: this.#hasVanished,
-        hidden: this.#hidden,
-      },
-    };
+    if (this.isCut || this.isTired) await this.#byLevels();
+    return this.#top;
   }
 
   /** Shows an entry while there is room. */
   #show(parent: OpenFolder, entry: WalkEntry): OpenFolder | "skip" | "stop" {
-    if (this.#entries === this.#options.maxEntries) {
-      this.#isCut = true;
+    if (this.entries === this.#options.maxEntries) {
+      this.isCut = true;
       return "stop";
     }
     return this.#add(parent, entry);
   }
 
   #add(parent: OpenFolder, entry: WalkEntry): OpenFolder | "skip" {
-    this.#entries++;
+    this.entries++;
     const isOpen = entry.type === "directory" && !this.#isShut(entry);
     const line = this.#options.line(entry);
     const folder = isOpen && entry.depth < this.#options.maxDepth ? new OpenFolder(line) : undefined;
-    if (isOpen && folder === undefined) this.#depthLimited = true;
+    if (isOpen && folder === undefined) this.depthLimited = true;
     parent.add(entry.name, folder ?? line);
     return folder ?? "skip";
   }
 
   async #byLevels(): Promise<void> {
     this.#top.clear();
-    this.#isCut = false;
-    this.#entries = 0;
-    this.#depthLimited = false;
+    this.isCut = false;
+    this.entries = 0;
+    this.depthLimited = false;
     const { maxDepth, maxEntries } = this.#options;
     for (let depth = 1; depth <= maxDepth; depth++) {
       const folders = [...this.#top.below(depth - 1)];
       if (folders.length === 0) return;
       await this.#count(depth);
-      const room = maxEntries - this.#entries;
+      const room = maxEntries - this.entries;
       const shares = fairShares(
         folders.map(({ seen }) => seen),
         room,
       );
-      const isWhole = !this.#isTired && folders.every(({ seen }, index) => shares[index] === seen);
+      const isWhole = !this.isTired && folders.every(({ seen }, index) => shares[index] === seen);
       folders.forEach((folder, index) => {
         // In a level that fits, what appears between two walks is shown if there is room.
         folder.share = isWhole ? Number.POSITIVE_INFINITY : (shares[index] ?? 0);
       });
       await this.#fill(depth);
-      if (this.#isCut || this.#isTired) return;
+      if (this.isCut || this.isTired) return;
     }
   }
 
@@ -199,85 +180,68 @@ export class TreeSurvey implements Following {
       if (entry.depth < depth) return parent.named(entry.name) ?? "skip";
       parent.seen++;
       const isShown =
-        entry.depth === depth && parent.shown.length < parent.share && this.#entries < this.#options.maxEntries;
+        entry.depth === depth && parent.shown.length < parent.share && this.entries < this.#options.maxEntries;
       if (isShown) {
         const folder = this.#add(parent, entry);
         return isLast ? folder : "skip";
       }
       parent.left++;
-      this.#isCut = true;
+      this.isCut = true;
       return "skip";
     });
   }
 
-  getsTo(below: readonly string[], _link: readonly string[], isDirectory: boolean): boolean {
-    const { exclude } = this.#options;
-    return exclude === undefined || !excludes(exclude, below, isDirectory);
-  }
-
-  names(): boolean {
-    return false;
-  }
-
   async #walk(take: Take): Promise<void> {
-    const { base, ignore, sizes, followsLinks } = this.#options;
+    const { base, ignore, selection, sizes, followsLinks } = this.#options;
     const hidden = new HiddenCount();
-    this.#hidden = hidden;
+    this.hidden = hidden;
     this.#visited = 0;
-    this.#isTired = false;
+    this.isTired = false;
     this.#trail.length = 0;
     this.#trail.push(this.#top);
-    for (let count = 0; count < (ignore?.unread ?? 0); count++) hidden.add("unreadable");
+    hidden.add("unreadable", ignore?.unread ?? 0);
     const unreadable = () => hidden.add("unreadable");
     const visitDenied = () => {
       hidden.add("policy");
       return "skip" as const;
     };
     const exhausted = () => {
-      this.#isExhausted = true;
+      this.isExhausted = true;
     };
     const vanished = () => {
-      this.#hasVanished = true;
+      this.hasVanished = true;
     };
     const visit = (entry: WalkEntry) => this.#visit(entry, take);
-    const options = { visit, visitDenied, unreadable, vanished, exhausted, sizes, ...this.#rules() };
-    await walk(base, options, followsLinks ? this : undefined);
-  }
-
-  #rules(): Pick<WalkOptions, "rules"> {
-    const { ignore, base } = this.#options;
-    if (ignore === undefined) return {};
-    const found: NonNullable<WalkOptions["rules"]>["found"] = (depth, contents) => {
-      const unread = ignore.rules.enter([...base.path.segments, ...this.#names.slice(0, depth)], contents);
-      for (let count = 0; count < unread; count++) this.#hidden.add("unreadable");
-    };
-    return { rules: { names: RULE_FILES, maxBytes: MAX_RULE_BYTES, found } };
+    const pathAt = (depth: number) => [...base.path.segments, ...this.#names.slice(0, depth)];
+    const rules = ignore?.rules.readBy(pathAt, hidden);
+    const options = { visit, visitDenied, unreadable, vanished, exhausted, sizes, ...rules };
+    await walk(base, options, followsLinks ? selection : undefined);
   }
 
   #visit(entry: WalkEntry, take: Take): Awaitable<WalkStep> {
     this.#options.base.access.scope.report?.(++this.#looked, undefined, this.#progress);
     if (this.#visited++ === MAX_VISITED) {
-      this.#isTired = true;
+      this.isTired = true;
       return "stop";
     }
     // Shortening an array costs more than the rest of this, so only where a directory was left.
     if (this.#names.length > entry.depth) this.#names.length = entry.depth;
     this.#names[entry.depth - 1] = entry.name;
-    const { ignore, exclude } = this.#options;
-    if (exclude !== undefined || ignore?.rules.isEmpty === false) return runIo(this.#sift(entry, take));
+    const { ignore, selection } = this.#options;
+    if (!selection.isAll || ignore?.rules.isEmpty === false) return runIo(this.#sift(entry, take));
     // Most often nothing is to be matched, and a generator for each entry takes longer than the rest.
     return this.#step(entry, take);
   }
 
   *#sift(entry: WalkEntry, take: Take): Io<WalkStep> {
-    const { ignore, exclude, base } = this.#options;
+    const { ignore, selection, base } = this.#options;
     const isDirectory = entry.type === "directory";
-    if (exclude !== undefined && (yield* exclude.test(this.#names.join("/"), isDirectory, this.#pace))) return "skip";
+    if (yield* selection.excludes(this.#names, isDirectory, this.#pace)) return "skip";
     const isIgnored =
       ignore !== undefined &&
       !this.#isShut(entry) &&
       (yield* ignore.rules.ignores([...base.path.segments, ...this.#names], isDirectory, this.#pace));
-    if (isIgnored) this.#hidden.add("gitignored");
+    if (isIgnored) this.hidden.add("gitignored");
     return isIgnored ? "skip" : this.#step(entry, take);
   }
 

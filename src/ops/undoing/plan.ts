@@ -2,7 +2,7 @@
 
 import type { Ability } from "../../core/call/capability.js";
 import { yieldToLoop } from "../../core/io.js";
-import type { At, Backend, GroupChange } from "../../core/ports/backend.js";
+import type { At, Backend, GroupChange, Standing, WriteOptions } from "../../core/ports/backend.js";
 import type { JournalEntry } from "../../core/ports/changes/journal.js";
 import type { PathCall, Resolve } from "../../core/ports/operation.js";
 import { notUndoable, type PastContent, PastContents, streamOf } from "../history/past-content.js";
@@ -129,7 +129,7 @@ class Planner {
     const isTree = kind === "directory" && isOfTree(entry);
     if (kind === "directory" && !isTree && !(await this.#outlook.isEmpty(path))) return this.#block(entry, path);
     const at = this.#placeOf(path, ["crud/delete"], entry);
-    this.#push({ kind: "remove", at, options: { recursive: isTree, ...versionOf(now) } });
+    this.#changes.push({ kind: "remove", at, options: { recursive: isTree, ...versionOf(now) } });
     this.#turn(path, { now: this.#shownOf(now), next: undefined, isPlain: kind !== "file" });
     this.#outlook.remove(path);
   }
@@ -137,14 +137,23 @@ class Planner {
   /** Undoes a replacement of content. */
   async #putContent(entry: JournalEntry, now: (Outlook & { readonly isTail: boolean }) | undefined): Promise<void> {
     if (now === undefined) return;
-    const { path } = entry;
     const past = await this.#before(entry, now);
-    const at = this.#placeOf(path, ["crud/write"], entry);
+    const at = this.#placeOf(entry.path, ["crud/write"], entry);
+    this.#write(entry, past, { at, now: this.#shownOf(now), parents: false, ...versionOf(now) });
+  }
+
+  /** Writes what an entry has replaced or deleted. @param options `now`: what is there */
+  #write(
+    entry: JournalEntry,
+    past: PastContent,
+    { at, now, ...options }: WriteOptions & Standing & Pick<FileTurn, "now"> & { readonly at: At },
+  ): void {
+    const { path, before } = entry;
     const { mode, modified } = past;
     const body = { load: () => streamOf(past) };
-    this.#push({ kind: "write", at, body, options: { parents: false, mode, modified, ...versionOf(now) } });
-    this.#turn(path, { now: this.#shownOf(now), next: past });
-    this.#outlook.put(path, { state: entry.before ?? past, kind: "file", content: past });
+    this.#changes.push({ kind: "write", at, body, options: { mode, modified, ...options } });
+    this.#turn(path, { now, next: past });
+    this.#outlook.put(path, { state: before ?? past, kind: "file", content: past });
   }
 
   /** Only drives can be created, deleted and replaced as a whole. */
@@ -156,7 +165,7 @@ class Planner {
   async #putBack(entry: JournalEntry): Promise<void> {
     if (!(await standsAsRoot(this.#parts, entry))) return this.#block(entry, []);
     const at = this.#placeOf([], ["crud/write", "crud/delete"], entry);
-    this.#push({ kind: "restore", kept: [entry.id], at, options: { parents: false } });
+    this.#changes.push({ kind: "restore", kept: [entry.id], at, options: { parents: false } });
     this.#turn([], { now: undefined, next: entry.before === null ? undefined : "kept", isPlain: true });
     this.#outlook.replaceAll();
   }
@@ -170,7 +179,7 @@ class Planner {
     const kept = await this.#of.journal.keptAt(entry);
     const at = this.#placeOf(path, ["crud/write"], entry);
     if (kept !== undefined) {
-      this.#push({ kind: "restore", kept, is: kind, at, options: { parents: true } });
+      this.#changes.push({ kind: "restore", kept, is: kind, at, options: { parents: true } });
       const past = kind === "file" ? await this.#pasts.before(entry) : "not_kept";
       const isPlain = kind !== "file";
       this.#turn(path, { now: undefined, next: typeof past === "string" ? "kept" : past, isPlain });
@@ -180,11 +189,7 @@ class Planner {
     }
     const past = await this.#pasts.before(entry);
     if (typeof past === "string") throw notUndoable(entry.id, past);
-    const { mode, modified } = past;
-    const body = { load: () => streamOf(past) };
-    this.#push({ kind: "write", at, body, options: { parents: true, mode, modified, expected: "nothing" } });
-    this.#turn(path, { now: undefined, next: past });
-    this.#outlook.put(path, { state: before ?? past, kind: "file", content: past });
+    this.#write(entry, past, { at, now: undefined, parents: true, expected: "nothing" });
   }
 
   /** Undoes a move, and brings back the entry it replaced. */
@@ -200,19 +205,15 @@ class Planner {
     const source = this.#placeOf(path, ["crud/read", "crud/delete"], entry);
     const target = this.#placeOf(from, ["crud/write"], entry);
     const options = { parents: true, overwrite: false, ...versionOf(now) };
-    this.#push({ kind: "move", from: source, to: target, options });
+    this.#changes.push({ kind: "move", from: source, to: target, options });
     const content = this.#shownOf(now);
     this.#turn(path, { now: content, next: undefined, isPlain: true });
     this.#turn(from, { now: undefined, next: content ?? "kept", isPlain: true });
     const { isTail: _, ...entryNow } = now;
     this.#outlook.move(path, from, entryNow);
     if (replaced === undefined) return;
-    const { mode, modified } = replaced;
     const at = this.#placeOf(path, ["crud/write"], entry);
-    const body = { load: () => streamOf(replaced) };
-    this.#push({ kind: "write", at, body, options: { parents: false, mode, modified, expected: "nothing" } });
-    this.#turn(path, { now: undefined, next: replaced });
-    this.#outlook.put(path, { state: entry.before ?? replaced, kind: "file", content: replaced });
+    this.#write(entry, replaced, { at, now: undefined, parents: false, expected: "nothing" });
   }
 
   /** Folders that were made for a change go with it, unless something else is in them. */
@@ -220,7 +221,11 @@ class Planner {
     const found = await this.#outlook.at(path);
     if (found === undefined || found === "unseen" || found.kind !== "directory") return;
     if (!(await this.#outlook.isEmpty(path))) return;
-    this.#push({ kind: "remove", at: this.#placeOf(path, ["crud/delete"], entry), options: { recursive: false } });
+    this.#changes.push({
+      kind: "remove",
+      at: this.#placeOf(path, ["crud/delete"], entry),
+      options: { recursive: false },
+    });
     this.#outlook.remove(path);
   }
 
@@ -253,10 +258,6 @@ class Planner {
     const place = this.#at({ root, path: path.join("/"), abilities, changes: true, isReal: true, undoes: [id] });
     if (place.root.backend !== this.#of.view.root.backend) this.#backend = place.root.backend;
     return place;
-  }
-
-  #push(change: GroupChange): void {
-    this.#changes.push(change);
   }
 
   /** First and last state of a path. */

@@ -1,7 +1,8 @@
 // Changes of a tree since an entry, also at the paths it had before moves and deletions.
 
-import { isBelow, isSamePath } from "../../core/call/path.js";
+import { isSamePath } from "../../core/call/path.js";
 import type { Journal, JournalEntry } from "../../core/ports/changes/journal.js";
+import { isWithin } from "../../path/grammar.js";
 
 const PAGE = 500;
 /** Entries that are looked through. */
@@ -21,11 +22,12 @@ interface Stay {
 /** The changes of a root, newest first, as far back as they were asked for. */
 export class TreeHistory {
   readonly #journal: Pick<Journal, "query">;
-  readonly #entries: JournalEntry[] = [];
+  readonly entries: JournalEntry[] = [];
   /** Entries that put directories somewhere, or take them away. */
-  readonly #moves: JournalEntry[] = [];
-  readonly #at = new Map<string, JournalEntry[]>();
-  readonly #below = new Map<string, JournalEntry[]>();
+  readonly moves: JournalEntry[] = [];
+  /** By path, and by the paths above. */
+  readonly at = new Map<string, JournalEntry[]>();
+  readonly below = new Map<string, JournalEntry[]>();
   #next: string | undefined;
   #isWhole = false;
 
@@ -35,42 +37,34 @@ export class TreeHistory {
 
   /** The changes since an entry. @returns `undefined`: there are too many */
   async since({ id }: JournalEntry): Promise<ChangesSince | undefined> {
-    while (!this.#isWhole && (this.#entries.at(-1)?.id ?? id) >= id) {
-      if (this.#entries.length >= MAX_ENTRIES) return undefined;
+    while (!this.#isWhole && (this.entries.at(-1)?.id ?? id) >= id) {
+      if (this.entries.length >= MAX_ENTRIES) return undefined;
       const before = this.#next === undefined ? {} : { before: this.#next };
       const page = await this.#journal.query({ limit: PAGE, sees: () => true, ...before });
       for (const entry of page.entries) this.#add(entry);
       this.#next = page.next;
       this.#isWhole = page.next === undefined;
     }
-    return new ChangesSince(id, { entries: this.#entries, moves: this.#moves, at: this.#at, below: this.#below });
+    return new ChangesSince(id, this);
   }
 
   #add(entry: JournalEntry): void {
-    this.#entries.push(entry);
-    if (entry.kind === "directory" || entry.made !== undefined) this.#moves.push(entry);
+    this.entries.push(entry);
+    if (entry.kind === "directory" || entry.made !== undefined) this.moves.push(entry);
     for (const place of placesOf(entry)) {
-      push(this.#at, place, entry);
-      for (let length = place.length - 1; length >= 0; length--) push(this.#below, place.slice(0, length), entry);
+      push(this.at, place, entry);
+      for (let length = place.length - 1; length >= 0; length--) push(this.below, place.slice(0, length), entry);
     }
   }
-}
-
-/** All newest first; maps by path. */
-interface Changes {
-  readonly entries: readonly JournalEntry[];
-  readonly moves: readonly JournalEntry[];
-  readonly at: ReadonlyMap<string, readonly JournalEntry[]>;
-  readonly below: ReadonlyMap<string, readonly JournalEntry[]>;
 }
 
 /** The changes of a root since one entry. Paths are those of the time after the newest change, unless told. */
 export class ChangesSince {
   readonly #since: string;
-  readonly #changes: Changes;
+  readonly #changes: TreeHistory;
   readonly #moves: readonly JournalEntry[];
 
-  constructor(since: string, changes: Changes) {
+  constructor(since: string, changes: TreeHistory) {
     this.#since = since;
     this.#changes = changes;
     this.#moves = this.#newer(changes.moves);
@@ -80,7 +74,7 @@ export class ChangesSince {
   inTree(path: Path, at?: JournalEntry): JournalEntry[] {
     const stays = this.#staysOf(path, at?.id);
     const isThere = (one: JournalEntry, stay: Stay): boolean =>
-      isWithin(stay, one) && placesOf(one).some((place) => isIn(place, stay.path));
+      isOfStay(stay, one) && placesOf(one).some((place) => isWithin(place, stay.path));
     return this.#newer(this.#changes.entries).filter((one) => stays.some((stay) => isThere(one, stay)));
   }
 
@@ -122,7 +116,7 @@ export class ChangesSince {
 
   #changesOf(path: Path, changesAt: (path: Path) => readonly JournalEntry[]): JournalEntry[] {
     return this.#staysOf(path).flatMap((stay) =>
-      this.#newer(changesAt(stay.path)).filter((one) => isWithin(stay, one)),
+      this.#newer(changesAt(stay.path)).filter((one) => isOfStay(stay, one)),
     );
   }
 
@@ -140,10 +134,10 @@ export class ChangesSince {
       const { id, action, from } = move;
       if (until !== undefined && id >= until) continue;
       if (isAway) {
-        if (action !== "deleted" || !isIn(path, move.path)) continue;
+        if (action !== "deleted" || !isWithin(path, move.path)) continue;
         isAway = false;
         left = id;
-      } else if (action === "moved" && from !== undefined && isIn(path, move.path)) {
+      } else if (action === "moved" && from !== undefined && isWithin(path, move.path)) {
         stays.push({ path, after: id, until: left });
         path = [...from, ...path.slice(move.path.length)];
         left = id;
@@ -158,10 +152,10 @@ export class ChangesSince {
 
 /** Whether a change has put a directory at a path, or above it, where there was none. */
 const bringsTo = ({ action, kind, path, made = [] }: JournalEntry, place: Path): boolean =>
-  (action === "created" && kind === "directory" && isIn(place, path)) || made.some((one) => isIn(place, one));
+  (action === "created" && kind === "directory" && isWithin(place, path)) || made.some((one) => isWithin(place, one));
 
 /** Whether an entry is of a stay, which includes the entries that began and ended it. */
-const isWithin = ({ after, until }: Stay, { id }: JournalEntry): boolean =>
+const isOfStay = ({ after, until }: Stay, { id }: JournalEntry): boolean =>
   id >= after && (until === undefined || id <= until);
 
 const placesOf = ({ path, from, made = [] }: JournalEntry): readonly Path[] => [
@@ -169,8 +163,6 @@ const placesOf = ({ path, from, made = [] }: JournalEntry): readonly Path[] => [
   ...(from === undefined ? [] : [from]),
   ...made,
 ];
-
-const isIn = (path: Path, directory: Path): boolean => isSamePath(path, directory) || isBelow(path, directory);
 
 const keyOf = (path: Path): string => path.join("/");
 

@@ -1,7 +1,7 @@
 // The tools that both variants have.
 
 import type { JsonObject } from "../../core/ports/adapter.js";
-import { LOOKS } from "../../core/ports/operation.js";
+import { READS } from "../../core/ports/operation.js";
 import { type ProfileTool, renderJson } from "../profile.js";
 import { describeTool } from "./describe-tool.js";
 import { type EditForm, editFile } from "./edit-file.js";
@@ -18,7 +18,8 @@ export const looking = (
   folder?: string,
 ): ProfileTool => ({
   ...describeTool(name, session.paths, folder),
-  ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
+  ...READS,
+  render: renderJson,
   run: (args, root) => run(args, on(root, session)),
 });
 
@@ -47,7 +48,7 @@ export function sharedTools(
     },
     stat: {
       ...describeTool("stat_file", session.paths),
-      ...{ annotations: LOOKS, ability: "crud/read", changes: false },
+      ...READS,
       run: (args, root) => statFile(pathIn(args, session), on(root, session)),
     },
   };

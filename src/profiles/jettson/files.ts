@@ -3,7 +3,7 @@
 import { adapterError, type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
-import { LOOKS } from "../../core/ports/operation.js";
+import { READS } from "../../core/ports/operation.js";
 import { loadOperationSchema } from "../../schema/load.js";
 import { type BoundRoot, type ProfileTool, renderJson } from "../profile.js";
 import { parseFilePath, parseWorkspacePath } from "./path.js";
@@ -16,7 +16,8 @@ const MAX_ENTRIES = 10_000;
 export const fileTools = (): readonly ProfileTool[] => [
   {
     ...describeTool("jettson_files_read"),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
+    ...READS,
+    render: renderJson,
     run: (args, root) => read(parseFilePath(textIn(args, "path")), root),
   },
   {
@@ -27,7 +28,8 @@ export const fileTools = (): readonly ProfileTool[] => [
   },
   {
     ...describeTool("jettson_files_list"),
-    ...{ annotations: LOOKS, ability: "crud/read", changes: false, render: renderJson },
+    ...READS,
+    render: renderJson,
     run: (args, root) => list(parseWorkspacePath(args["path"] === undefined ? "." : textIn(args, "path")), root),
   },
   {
