@@ -38,7 +38,10 @@ export const move: Operation<MoveInput, MoveOutput> = {
   },
 };
 
-/** Copies, verifies, then removes the source if it has not changed since. On failure it removes the copy. */
+/**
+ * Copies, verifies, then removes the source if it has not changed since. On failure it removes the copy; one that has replaced
+ * something stays, since that cannot be restored.
+ */
 async function moveByCopy(
   places: TwoPlaces,
   options: PlaceOptions & { readonly expectedFrom: Expected | undefined },
@@ -59,7 +62,7 @@ async function moveByCopy(
       const expected = sha256 === undefined || recursive ? undefined : { content: hashText(sha256) };
       await from.root.backend.remove(from.path, { recursive, expected }, access);
     } catch (error) {
-      if (await takeBack(places, options.replaces === true && copied.overwritten)) access.scope.retract();
+      if (!copied.overwritten && (await takeBack(places))) access.scope.retract();
       else access.behind?.(SOURCE_STAYS);
       throw error;
     }
@@ -69,9 +72,8 @@ async function moveByCopy(
   }
 }
 
-/** Removes the copy. One that has replaced something stays: that cannot be restored. @returns whether it is gone */
-async function takeBack({ to }: TwoPlaces, hasReplaced: boolean): Promise<boolean> {
-  if (hasReplaced) return false;
+/** Removes the copy. @returns whether it is gone */
+async function takeBack({ to }: TwoPlaces): Promise<boolean> {
   try {
     await to.root.backend.remove(to.path, { recursive: true, discards: true }, to.access);
     return true;

@@ -306,6 +306,18 @@ describe("errors behind a commit", () => {
       expect([await isThere(), ground.names()]).toEqual([false, ["d"]]);
     });
 
+    test("leaves a copy that has replaced a file, which could not be restored", async () => {
+      ground.put("d", "moved");
+      const there = { root: "other", path: "d" };
+      await ground.adapter.invoke("file:write", { ...there, content: "there before" });
+      jest.spyOn(HostBackend.prototype, "remove").mockRejectedValueOnce(ioError({ root: "r", path: "d" }, "EIO"));
+      const input = { path: "d", to: "d", toRoot: "other", overwrite: true };
+      const { data } = await ground.fail("move", input);
+      expect([data["made"], data["hint"]]).toEqual([true, `${SOURCE_STAYS}. ${MADE}`]);
+      expect(await ground.adapter.invoke("file:read", there)).toMatchObject({ content: "moved" });
+      await ground.adapter.invoke("file:delete", there);
+    });
+
     test("says that the copy stays where that fails too", async () => {
       ground.put("d/x", "x");
       jest.spyOn(HostBackend.prototype, "remove").mockRejectedValue(ioError({ root: "r", path: "d" }, "EIO"));
