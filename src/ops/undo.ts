@@ -101,7 +101,7 @@ async function commit(plans: readonly UndoPlan[]): Promise<Omit<UndoOutput, "dif
       const effects = await plan.backend.changeAll(plan.changes);
       for (const [index, { sha256 }] of effects.entries()) {
         const change = plan.changes[index];
-        if (change !== undefined && sha256 !== undefined) hashes.set(placeOf(change).path.text, sha256);
+        if (change !== undefined && sha256 !== undefined) hashes.set(keyIn(plan, placeOf(change).path.text), sha256);
       }
     } catch (error) {
       if (done.length === 0 || !(error instanceof FileAdapterError)) throw error;
@@ -120,6 +120,9 @@ async function commit(plans: readonly UndoPlan[]): Promise<Omit<UndoOutput, "dif
   }
   return { ...answerOf(plans, hashes), ...key };
 }
+
+/** A path among those of all roots. */
+const keyIn = ({ of }: UndoPlan, path: string): string => `${of.view.root.name}/${path}`;
 
 const placeOf = (change: GroupChange): At => (change.kind === "move" ? change.from : change.at);
 
@@ -152,12 +155,12 @@ async function noteUndone({ of, entries }: UndoPlan, by: string | undefined): Pr
 
 function answerOf(plans: readonly UndoPlan[], hashes: ReadonlyMap<string, Sha256> = new Map()) {
   const isMany = plans.length > 1;
-  const files = plans.flatMap(({ of, turns }) =>
-    turns.map(({ path, next }) => {
+  const files = plans.flatMap((plan) =>
+    plan.turns.map(({ path, next }) => {
       const text = path.join("/");
-      const sha256 = hashes.get(text) ?? (typeof next === "object" ? next.sha256 : undefined);
+      const sha256 = hashes.get(keyIn(plan, text)) ?? (typeof next === "object" ? next.sha256 : undefined);
       return {
-        ...(isMany ? { root: of.view.root.name } : {}),
+        ...(isMany ? { root: plan.of.view.root.name } : {}),
         path: text,
         ...(next === undefined ? { etag: null } : sha256 === undefined ? {} : { etag: etagOf(sha256) }),
       };

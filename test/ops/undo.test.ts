@@ -2,6 +2,7 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -215,6 +216,30 @@ describe("file:undo", () => {
     const known = entries.findIndex(({ id }) => id === before[0]?.id);
     return entries.slice(0, known < 0 ? undefined : known).map(({ id }) => id);
   }
+});
+
+describe("file:undo in several roots at once", () => {
+  const ground = useGround({ journal: true, roots: { other: { path: "../outside", durability: "none" } } });
+
+  test("tells the etag of a path in each root", async () => {
+    const { adapter } = ground;
+    for (const time of ["before", "after"])
+      for (const root of ["r", "other"])
+        await adapter.invoke("file:write", { root, path: "f", content: `${root} ${time}` });
+    const { files, atomic } = (await adapter.invoke("file:undo", { last: 2 })) as Undone;
+    const etags = await Promise.all(
+      ["other", "r"].map((root) => adapter.invoke("file:hash", { root, path: "f" }) as Promise<{ etag: string }>),
+    );
+    expect([ground.get("f").toString(), readFileSync(join(ground.outside, "f"), "utf8")]).toEqual([
+      "r before",
+      "other before",
+    ]);
+    expect(atomic).toBe(false);
+    expect(files.map(({ root, etag }) => ({ root, etag }))).toEqual([
+      { root: "other", etag: etags[0]?.etag },
+      { root: "r", etag: etags[1]?.etag },
+    ]);
+  });
 });
 
 /** The times of files move in ticks, behind the clock; what is written after this is later than now, in milliseconds. */
