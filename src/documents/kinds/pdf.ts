@@ -39,8 +39,8 @@ export async function readPdf(data: Buffer, flow: Flow, pages: PageRange | undef
   try {
     for (let number = first; number <= last; number++) {
       const text = await pageText(document, number, number > first);
-      flow.unit({ is: "page", at: number });
       hasText ||= text.trim() !== "";
+      flow.unit({ is: "page", at: number });
       flow.lines(text);
       // The next page may end the process.
       flow.finish();

@@ -84,6 +84,7 @@ describe("maxChars", () => {
         truncated: true,
         firstPage: 1,
       });
+      expect(cut.meta).toEqual(whole.meta);
       expect(cut.lastPage).toBe(1 + Math.floor((maxChars - 1) / 28));
       const hint = cut.lastPage === 1 ? `Pass maxChars: ${4 * maxChars}` : `Go on with pages: "${cut.lastPage}-"`;
       expect(cut.hint).toBe(hint);
