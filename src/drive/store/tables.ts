@@ -3,11 +3,12 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { adapterError } from "../../core/errors/errors.js";
-import { openShared, openTable, type SharedDatabase, type Table } from "../../database/shared-database.js";
+import { openDatabase, type SharedDatabase, type Table } from "../../database/shared-database.js";
 import { mayRun, ownToken } from "../../process/identity.js";
-import type { FormatChange, KeyRecord, KeyRecords, RootHint, RootRecord } from "./cell-store.js";
+import type { FormatChange, KeyRecord, KeyRecords, RootRecord } from "./cell-store.js";
 import { checkKeyRecord, NEWEST_FORMAT, storeUnavailable } from "./checks.js";
-import { checkIndex, markOpen } from "./embedded/index-state.js";
+import { checkIndex, markOpen, TABLE_NAMES } from "./embedded/index-state.js";
+import { keyRow, keyRowParts, MAX_KEYS } from "./key-row.js";
 
 /** The tables of an embedded store. Numbers are big-endian, so that rows sort by time and number. */
 export interface Tables {
@@ -34,23 +35,24 @@ const LOG = Buffer.from("log ");
 /** @throws STORE_UNAVAILABLE if the store has a newer format version, STORE_DAMAGED if its structure is damaged */
 export function openTables(folder: string, flush: boolean): Tables {
   const index = join(folder, "index");
-  const env = openShared(index, { maxTables: 8, flush, check: checkIndex });
+  const tables = openDatabase(index, TABLE_NAMES, { flush, check: checkIndex });
+  const { env, meta } = tables;
   const [close, closed] = [env.close, markOpen(index)];
   env.close = () => close().then(closed);
-  const table = (name: string): Table => openTable(env, name);
-  const meta = table("meta");
-  // Makes this process one of the readers, by which an upgrade knows who has the store.
-  meta.get(FORMAT);
-  const version = env.transactionSync(() => {
-    if (meta.get(FORMAT) === undefined) setFormat(meta, NEWEST_FORMAT);
-    return formatOf(meta);
-  });
-  if (version > NEWEST_FORMAT) {
+  try {
+    // Makes this process one of the readers, by which an upgrade knows who has the store.
+    meta.get(FORMAT);
+    const version = env.transactionSync(() => {
+      if (meta.get(FORMAT) === undefined) setFormat(meta, NEWEST_FORMAT);
+      return formatOf(meta);
+    });
+    if (version > NEWEST_FORMAT)
+      throw storeUnavailable(`its format ${version} is newer than ${NEWEST_FORMAT}, which this version knows`);
+    return tables;
+  } catch (error) {
     void env.close();
-    throw storeUnavailable(`its format ${version} is newer than ${NEWEST_FORMAT}, which this version knows`);
+    throw error;
   }
-  const [cells, chunks, roots] = [table("cells"), table("chunks"), table("roots")];
-  return { env, cells, chunks, roots, retired: table("retired"), keys: table("keys"), packs: table("packs"), meta };
 }
 
 export const formatOf = (meta: Table): number => Number(meta.get(FORMAT));
@@ -122,22 +124,15 @@ export const usedKey = (owner: Buffer): Buffer => Buffer.concat([Buffer.from("us
 export const usedRow = (version: number, usedBytes: number): Buffer =>
   Buffer.concat([uintBytes(version), uintBytes(usedBytes)]);
 
-/** Empty if the size was recorded for another root. @param root its row */
-export function usedOf(row: Buffer | undefined, root: Buffer): RootHint {
-  if (row === undefined || uint(row) !== uint(root)) return {};
-  return { usedBytes: uint(row.subarray(TIME_BYTES)) };
-}
+/** `undefined` if the size was recorded for another root. @param root its row */
+export const usedBytesOf = (row: Buffer | undefined, root: Buffer): number | undefined =>
+  row === undefined || uint(row) !== uint(root) ? undefined : uint(row.subarray(TIME_BYTES));
 
 export const logKey = (owner: Buffer): Buffer => Buffer.concat([LOG, owner]);
-
-/** The log of an owner, as a part of a record. */
-export const logOf = (row: Buffer | undefined): RootHint => (row === undefined ? {} : { log: row });
 
 export function* allLogs({ meta }: Pick<Tables, "meta">): Generator<Uint8Array> {
   for (const { key, value } of rows(meta)) if (key.length === LOG.length + 32 && key.indexOf(LOG) === 0) yield value;
 }
-
-export const didHash = (did: string): Buffer => createHash("sha256").update(did).digest();
 
 /** Rows after a key, at most `limit`. */
 export function page(table: Table, after: Buffer | undefined, limit: number): { key: Buffer; value: Buffer }[] {
@@ -185,11 +180,8 @@ function isUsedByOthers({ env, packs }: Tables): boolean {
   );
 }
 
-const LENGTH_BYTES = 2;
 const HASH_BYTES = 32;
 const AFTER_ALL_KEYS = Buffer.alloc(HASH_BYTES + 1, 0xff);
-/** Maximum keys per user; each venue the user came from may have added one. */
-const MAX_RECORDS = 256;
 
 /** Runs a job in a transaction; durable when resolved. */
 export type Commit = <T>(job: () => T) => Promise<T>;
@@ -198,28 +190,22 @@ export function createEmbeddedKeys({ env, keys }: Tables, commit: Commit): KeyRe
   return {
     async list(did) {
       env.resetReadTxn();
-      const start = didHash(did);
-      const found = [...keys.getRange({ start, end: Buffer.concat([start, AFTER_ALL_KEYS]), limit: MAX_RECORDS })];
-      return found.map(
-        ({ key, value }): KeyRecord => ({ publicKey: key.toString("hex", HASH_BYTES), ...partsOf(value) }),
-      );
+      const found = [...keys.getRange({ ...rangeOf(did), limit: MAX_KEYS })];
+      return found.map(({ key, value }): KeyRecord => {
+        return { publicKey: key.toString("hex", HASH_BYTES), bytes: keyRowParts(value).bytes };
+      });
     },
     async put(did, { publicKey, bytes }, options) {
       checkKeyRecord(did, publicKey, bytes);
-      const start = didHash(did);
-      const key = Buffer.concat([start, Buffer.from(publicKey, "hex")]);
-      const name = Buffer.from(did);
-      const length = Buffer.alloc(LENGTH_BYTES);
-      length.writeUInt16BE(name.length);
-      const row = Buffer.concat([length, name, bytes]);
-      const end = Buffer.concat([start, AFTER_ALL_KEYS]);
-      const hasOne = () => options?.onlyFirst === true && [...keys.getKeys({ start, end, limit: 1 })].length > 0;
-      await commit(() => void (hasOne() || keys.putSync(key, row)));
+      const range = rangeOf(did);
+      const key = Buffer.concat([range.start, Buffer.from(publicKey, "hex")]);
+      const hasOne = () => options?.onlyFirst === true && [...keys.getKeys({ ...range, limit: 1 })].length > 0;
+      await commit(() => void (hasOne() || keys.putSync(key, keyRow(did, bytes))));
     },
     async *dids() {
       let before: string | undefined;
       for (const { value } of rows(keys)) {
-        const did = value.toString("utf8", LENGTH_BYTES, LENGTH_BYTES + value.readUInt16BE());
+        const { did } = keyRowParts(value);
         // Records of one user are adjacent.
         if (did !== before) yield did;
         before = did;
@@ -228,4 +214,8 @@ export function createEmbeddedKeys({ env, keys }: Tables, commit: Commit): KeyRe
   };
 }
 
-const partsOf = (row: Buffer): { bytes: Buffer } => ({ bytes: row.subarray(LENGTH_BYTES + row.readUInt16BE()) });
+/** The keys of a user's rows. */
+function rangeOf(did: string): { readonly start: Buffer; readonly end: Buffer } {
+  const start = createHash("sha256").update(did).digest();
+  return { start, end: Buffer.concat([start, AFTER_ALL_KEYS]) };
+}

@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   truncateSync,
@@ -13,9 +14,12 @@ import {
 import { open as openFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { open } from "lmdb";
+import { attempt } from "../../../src/core/io.js";
 import type { Log } from "../../../src/core/ports/log.js";
+import { Room } from "../../../src/database/room.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { Committer } from "../../../src/drive/store/embedded/batch.js";
 import { openEmbeddedStore } from "../../../src/drive/store/embedded/embedded.js";
@@ -75,6 +79,27 @@ describe("an embedded store whose index is damaged", () => {
 });
 
 describe("an embedded store on a full disk", () => {
+  test("leaves nothing open where it cannot be opened", async () => {
+    const path = mkdtempSync(join(tmpdir(), "vf-store-"));
+    const isOurs = (fd: string): boolean =>
+      attempt(() => readlinkSync(`/proc/self/fd/${fd}`))?.startsWith(path) === true;
+    const openFiles = (): number => readdirSync("/proc/self/fd").filter(isOurs).length;
+    const full = jest.spyOn(Room.prototype, "make").mockImplementation(() => {
+      throw Object.assign(new Error("no room"), { code: "ENOSPC" });
+    });
+    try {
+      await expect(openEmbeddedStore({ path })).rejects.toMatchObject({ code: "NO_SPACE" });
+      if (process.platform === "linux") {
+        for (let turn = 0; turn < 1000 && openFiles() > 0; turn++) await nextTurn();
+        expect(openFiles()).toBe(0);
+      }
+    } finally {
+      full.mockRestore();
+    }
+    await (await openEmbeddedStore({ path })).close();
+    rmSync(path, { recursive: true });
+  });
+
   test.each([
     ["ENOSPC", "ENOSPC", "NO_SPACE"],
     ["LMDB's number", 28, "NO_SPACE"],

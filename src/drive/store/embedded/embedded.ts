@@ -23,7 +23,6 @@ import {
   createEmbeddedKeys,
   formatOf,
   logKey,
-  logOf,
   nextNumber,
   openTables,
   packState,
@@ -33,8 +32,8 @@ import {
   type Tables,
   uintBytes,
   upgradeTables,
+  usedBytesOf,
   usedKey,
-  usedOf,
   usedRow,
 } from "../tables.js";
 import { Committer, EmbeddedBatch } from "./batch.js";
@@ -75,15 +74,16 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<CellS
     makeFolder(join(folder, "packs"));
     refuseNetwork(folder);
     const tables = openTables(folder, flush);
-    const packs = new PackWriter({
-      folder,
-      tables,
-      flush,
-      ...(packBytes === undefined ? {} : { rollBytes: packBytes }),
-    });
-    await adoptPacks(tables, packs, log);
-    // For stores that are never collected.
-    await forgetRetired(tables, now() - RETIRED_MS);
+    const packs = new PackWriter({ folder, tables, flush, rollBytes: packBytes });
+    try {
+      await adoptPacks(tables, packs, log);
+      // For stores that are never collected.
+      await forgetRetired(tables, now() - RETIRED_MS);
+    } catch (error) {
+      await packs.close().catch(() => undefined);
+      await tables.env.close();
+      throw error;
+    }
     return new EmbeddedStore({ folder, tables, packs, reader: new PackReader(folder), log, now });
   });
 }
@@ -160,7 +160,8 @@ class EmbeddedStore implements CellStore {
       const key = Buffer.from(owner, "hex");
       const row = roots.get(key);
       if (row === undefined) return undefined;
-      return { ...rootRecord(row), ...usedOf(meta.get(usedKey(key)), row), ...logOf(meta.get(logKey(key))) };
+      const usedBytes = usedBytesOf(meta.get(usedKey(key)), row);
+      return { ...rootRecord(row), usedBytes, log: meta.get(logKey(key)) };
     });
   }
 
@@ -185,7 +186,7 @@ class EmbeddedStore implements CellStore {
     roots.putSync(key, next);
     if (usedBytes !== undefined) meta.putSync(usedKey(key), usedRow(version, usedBytes));
     if (log !== undefined) meta.putSync(logKey(key), Buffer.from(log));
-    return { ...rootRecord(next), usedBytes, ...logOf(log === undefined ? meta.get(logKey(key)) : Buffer.from(log)) };
+    return { ...rootRecord(next), usedBytes, log: log === undefined ? meta.get(logKey(key)) : Buffer.from(log) };
   }
 
   async *owners(): AsyncIterable<string> {

@@ -12,7 +12,7 @@ import { storeDamaged } from "../checks.js";
 
 /** State in which the tables were closed, or who has them open. */
 const MARK = "closed";
-const TABLE_NAMES = ["meta", "cells", "chunks", "roots", "retired", "keys", "packs"] as const;
+export const TABLE_NAMES = ["meta", "cells", "chunks", "roots", "retired", "keys", "packs"] as const;
 
 const markOf = (index: string): string | undefined => attempt(() => readFileSync(join(index, MARK), "utf8"));
 const setMark = (index: string, text: string): void =>

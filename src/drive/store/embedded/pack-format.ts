@@ -10,10 +10,14 @@ const MAGIC = PACK_HEADER.subarray(0, 4);
 export const ENTRY_BYTES = 32 + 6 + 3;
 export const TRAILER_BYTES = 4 + 8 + 32 + 4;
 
-export interface PackEntry {
-  readonly hash: Uint8Array;
+/** Position of a cell in a pack, in bytes. */
+export interface CellPlace {
   readonly offset: number;
   readonly length: number;
+}
+
+export interface PackEntry extends CellPlace {
+  readonly hash: Uint8Array;
 }
 
 export interface PackTrailer {
@@ -55,24 +59,25 @@ export function parseTrailer(bytes: Buffer, size: number): PackTrailer {
 }
 
 /** @throws STORE_DAMAGED if entries are out of order or outside the cells */
-export function parseFooter(bytes: Buffer, { count, footerOffset }: PackTrailer): PackEntry[] {
-  let before: Buffer | undefined;
-  return Array.from({ length: count }, (_, place) => {
-    const at = place * ENTRY_BYTES;
-    const hash = bytes.subarray(at, at + 32);
-    const [offset, length] = [bytes.readUIntBE(at + 32, 6), bytes.readUIntBE(at + 38, 3)];
-    const isOrdered = before === undefined || Buffer.compare(before, hash) <= 0;
+export function parseFooter(bytes: Buffer, { footerOffset }: PackTrailer): PackEntry[] {
+  const entries = [...footerEntries(bytes)];
+  entries.forEach(({ hash, offset, length }, place) => {
+    const before = entries[place - 1];
+    const isOrdered = before === undefined || Buffer.compare(before.hash, hash) <= 0;
     if (!isOrdered || offset < PACK_HEADER.length || length === 0 || offset + length > footerOffset)
       throw storeDamaged("a pack lists cells that are not in it");
-    before = hash;
-    return { hash, offset, length };
   });
+  return entries;
 }
+
+/** Length of a leaf blob, by its first three bytes. */
+export const leafLength = (bytes: Buffer, at: number): number =>
+  3 + ((bytes[at + 1] ?? 0) & 0x7f) * 128 + (bytes[at + 2] ?? 0);
 
 /** Entries of a pack without a footer. @param bytes whole cells, leaf blobs only @throws STORE_DAMAGED */
 export function* walkCells(bytes: Buffer, start: number): Generator<PackEntry> {
   for (let at = 0; at < bytes.length; ) {
-    const length = 3 + ((bytes[at + 1] ?? 0) & 0x7f) * 128 + (bytes[at + 2] ?? 0);
+    const length = leafLength(bytes, at);
     const cell = bytes.subarray(at, at + length);
     if (!isLeafBlob(cell)) throw storeDamaged("a pack holds what is no cell");
     yield { hash: sha3(cell), offset: start + at, length };
@@ -83,12 +88,6 @@ export function* walkCells(bytes: Buffer, start: number): Generator<PackEntry> {
 export const startDigest = (): ReturnType<typeof createHash> => createHash("sha256").update(PACK_HEADER);
 
 const HASH_BYTES = 32;
-
-/** Position of a cell in a pack, in bytes. */
-export interface CellPlace {
-  readonly offset: number;
-  readonly length: number;
-}
 
 const placeAt = (footer: Buffer, at: number): CellPlace => ({
   offset: footer.readUIntBE(at + HASH_BYTES, 6),

@@ -6,10 +6,9 @@ import { syncDirectory, writeAll } from "../../../database/durable-files.js";
 import { mayRun, ownToken } from "../../../process/identity.js";
 import { storeDamaged, storeUnavailable } from "../checks.js";
 import { nextNumber, type PackState, type Place, packRow, packState, type Tables } from "../tables.js";
-import { PACK_HEADER, type PackEntry, packEnd, startDigest, walkCells } from "./pack-format.js";
+import { leafLength, PACK_HEADER, type PackEntry, packEnd, startDigest, walkCells } from "./pack-format.js";
 import { packFile } from "./read-cells.js";
 
-/** A pack is sealed when it reaches this size in bytes. */
 const ROLL_BYTES = 64 * 2 ** 20;
 /** Sealed packs below this fraction of a full one (1/64) are leftovers of processes that ran concurrently. */
 const SMALL_PART = 64;
@@ -47,12 +46,14 @@ export interface PackWriterOptions {
   readonly folder: string;
   readonly tables: Tables;
   readonly flush: boolean;
-  readonly rollBytes?: number;
+  /** A pack is sealed when it reaches this size. */
+  readonly rollBytes?: number | undefined;
 }
 
 /** Appends to a pack of its own, one piece at a time. */
 export class PackWriter {
   readonly #options: PackWriterOptions;
+  readonly #rollBytes: number;
   readonly #token = ownToken();
   readonly #broken = new Set<number>();
   #pack: OpenPack | undefined;
@@ -60,17 +61,18 @@ export class PackWriter {
 
   constructor(options: PackWriterOptions) {
     this.#options = options;
+    this.#rollBytes = options.rollBytes ?? ROLL_BYTES;
   }
 
   /** Packs shorter than this (in bytes) are worth merging. */
   get smallBytes(): number {
-    return (this.#options.rollBytes ?? ROLL_BYTES) / SMALL_PART;
+    return this.#rollBytes / SMALL_PART;
   }
 
   /** Writes chunks contiguously; not yet durable. */
   append({ bytes, chunks }: PackPiece): Promise<Place[]> {
     return this.#queue(async () => {
-      if (this.#pack !== undefined && this.#pack.length >= (this.#options.rollBytes ?? ROLL_BYTES)) await this.#seal();
+      if (this.#pack !== undefined && this.#pack.length >= this.#rollBytes) await this.#seal();
       this.#pack ??= await this.#begin();
       const pack = this.#pack;
       pack.isDirty = true;
@@ -258,12 +260,10 @@ async function reopen(number: number, handle: FileHandle, length: number): Promi
 }
 
 function wholeCells(bytes: Buffer): number {
-  let at = 0;
-  for (;;) {
-    if (at + 3 > bytes.length) return at;
-    const length = 3 + ((bytes[at + 1] ?? 0) & 0x7f) * 128 + (bytes[at + 2] ?? 0);
-    if (at + length > bytes.length) return at;
-    at += length;
+  for (let at = 0; ; ) {
+    const end = at + 3 > bytes.length ? Number.POSITIVE_INFINITY : at + leafLength(bytes, at);
+    if (end > bytes.length) return at;
+    at = end;
   }
 }
 

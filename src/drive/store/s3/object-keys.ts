@@ -4,13 +4,11 @@ import { createHash } from "node:crypto";
 import { createLru } from "../../lru.js";
 import type { KeyRecord, KeyRecords } from "../cell-store.js";
 import { checkKeyRecord, storeDamaged } from "../checks.js";
+import { keyRow, keyRowParts, MAX_KEYS } from "../key-row.js";
 import { inParallel } from "./client/parallel.js";
 import type { S3Client } from "./client/s3-client.js";
 
-const LENGTH_BYTES = 2;
 const MAX_OBJECT_BYTES = 131_072;
-/** Maximum keys per user; each venue the user came from may have added one. */
-const MAX_RECORDS = 256;
 /** Maximum records cached in memory (sealed). */
 const MAX_KEPT = 4096;
 const PUBLIC_KEY = /^[0-9a-f]{64}$/;
@@ -38,7 +36,7 @@ export function createObjectKeys(client: S3Client): KeyRecords {
     if (near?.etag === etag) return near;
     const found = await client.get(key, MAX_OBJECT_BYTES);
     if (found === undefined) return undefined;
-    const record = { etag: found.etag, ...partsOf(found.bytes) };
+    const record = { etag: found.etag, ...keyRowParts(found.bytes) };
     kept.set(key, record);
     return record;
   };
@@ -47,7 +45,7 @@ export function createObjectKeys(client: S3Client): KeyRecords {
     let hasFirst = false;
     for await (const { key, etag } of client.objects(folder)) {
       const name = key.slice(folder.length);
-      if (PUBLIC_KEY.test(name) && listed.length < MAX_RECORDS) listed.push({ key, etag });
+      if (PUBLIC_KEY.test(name) && listed.length < MAX_KEYS) listed.push({ key, etag });
       hasFirst ||= name === FIRST;
     }
     return { listed, hasFirst };
@@ -87,10 +85,7 @@ export function createObjectKeys(client: S3Client): KeyRecords {
       checkKeyRecord(did, publicKey, bytes);
       const folder = folderOf(did);
       if (options?.onlyFirst === true && (await keysIn(folder)).listed.length > 0) return;
-      const name = Buffer.from(did);
-      const length = Buffer.alloc(LENGTH_BYTES);
-      length.writeUInt16BE(name.length);
-      const object = Buffer.concat([length, name, bytes]);
+      const object = keyRow(did, bytes);
       if (options?.onlyFirst !== true) {
         await client.put(`${folder}${publicKey}`, object);
         return replaceFirst(folder, publicKey);
@@ -112,10 +107,4 @@ export function createObjectKeys(client: S3Client): KeyRecords {
       }
     },
   };
-}
-
-function partsOf(object: Buffer): { did: string; bytes: Buffer } {
-  const end = LENGTH_BYTES + (object.length < LENGTH_BYTES ? object.length : object.readUInt16BE());
-  if (end > object.length) throw storeDamaged("a key is cut off");
-  return { did: object.toString("utf8", LENGTH_BYTES, end), bytes: object.subarray(end) };
 }

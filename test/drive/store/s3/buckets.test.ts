@@ -4,8 +4,10 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { Log } from "../../../../src/core/ports/log.js";
+import { Room } from "../../../../src/database/room.js";
 import { sha3 } from "../../../../src/drive/cad3/ref.js";
 import { openLocalCache } from "../../../../src/drive/store/s3/packs/local-cache.js";
 import { SHARED_NAME } from "../../../../src/drive/store/s3/roots/root-object.js";
@@ -69,6 +71,28 @@ describe("the local cache", () => {
       expect(await use()).toBe(undefined);
       expect(Buffer.from((await use()) ?? [])).toEqual(CELL);
     }
+  });
+
+  test("forgets what it has no room for, and nobody fails", async () => {
+    const cache = openLocalCache(path, 1_000_000);
+    const full = jest.spyOn(Room.prototype, "make").mockImplementation(() => {
+      throw Object.assign(new Error("no room"), { code: "ENOSPC" });
+    });
+    const keep = async (): Promise<Buffer> => {
+      cache.keepCell(sha3(CELL), CELL);
+      // It is written in the next turn.
+      await nextTurn();
+      await nextTurn();
+      return Buffer.from(cache.cell(sha3(CELL)) ?? []);
+    };
+    try {
+      expect(await keep()).toEqual(Buffer.alloc(0));
+      cache.forget("cell", [sha3(CELL)]);
+    } finally {
+      full.mockRestore();
+    }
+    expect(await keep()).toEqual(CELL);
+    await cache.close();
   });
 });
 

@@ -2,8 +2,9 @@
 
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { attempt } from "../../../../core/io.js";
 import { dataFile } from "../../../../database/environment.js";
-import { openShared, openTable } from "../../../../database/shared-database.js";
+import { openDatabase } from "../../../../database/shared-database.js";
 import { bootId } from "../../../../process/identity.js";
 import { sameBytes, sha3 } from "../../../cad3/ref.js";
 import { checkIndex, markOpen } from "../../embedded/index-state.js";
@@ -46,14 +47,14 @@ export function openLocalCache(path: string, maxBytes: number): LocalCache {
   for (const name of readdirSync(path)) {
     if (join(path, name) !== folder) rmSync(join(path, name), { recursive: true, force: true });
   }
-  const env = openShared(folder, { maxTables: 4, flush: false, check: dropDamaged });
+  const { env, rows, order, meta } = openDatabase(folder, TABLE_NAMES, { flush: false, check: dropDamaged });
   const closed = markOpen(folder);
-  const [rows, order, meta] = TABLE_NAMES.map((name) => openTable(env, name));
-  if (rows === undefined || order === undefined || meta === undefined) throw new RangeError("No tables");
   const waiting = new Map<string, Buffer>();
   let waitingBytes = 0;
   let timer: NodeJS.Immediate | undefined;
 
+  /** Without room on the disk entries are lost, and no read or change fails. */
+  const change = (work: () => void): void => void attempt(() => env.transactionSync(work));
   const numberOf = (key: Buffer): number => uint(meta.get(key) ?? Buffer.alloc(6));
   const drop = (key: Buffer): number => {
     const row = rows.get(key);
@@ -76,7 +77,7 @@ export function openLocalCache(path: string, maxBytes: number): LocalCache {
     if (timer !== undefined) clearImmediate(timer);
     timer = undefined;
     if (waiting.size === 0) return;
-    env.transactionSync(() => {
+    change(() => {
       let [used, next] = [numberOf(USED), numberOf(NEXT)];
       for (const [text, bytes] of waiting) {
         const key = Buffer.from(text, "latin1");
@@ -116,7 +117,7 @@ export function openLocalCache(path: string, maxBytes: number): LocalCache {
     keepCell: (hash, bytes) => keep(keyOf("cell", hash), bytes),
     forget(kind, hashes) {
       write();
-      env.transactionSync(() => {
+      change(() => {
         let used = numberOf(USED);
         for (const hash of hashes) used -= drop(keyOf(kind, hash));
         meta.putSync(USED, uintBytes(used));
