@@ -42,11 +42,11 @@ export class Authoriser {
     this.#authority = options.authority;
   }
 
-  /** The same rights with a record of its own of what they rested on. */
-  copy(): Authoriser {
+  /** The same rights, or those that other caps lists leave, with a record of its own of what they rested on. */
+  copy(caps = this.#caps): Authoriser {
     return new Authoriser({
       operation: this.#operation,
-      caps: this.#caps,
+      caps,
       authority: this.#authority,
       scheme: this.#scheme,
       driveOwner: this.#driveOwner,
@@ -231,12 +231,7 @@ export class Authoriser {
   #missingScope(need: Need, ability: string, { isPathPolicy, mayPass }: Why): string | undefined {
     const caps = this.#caps.filter(({ isOfScopes }) => isOfScopes !== true);
     if (caps.length === this.#caps.length || isPathPolicy === true) return undefined;
-    const unscoped = new Authoriser({
-      operation: this.#operation,
-      caps,
-      authority: this.#authority,
-      scheme: this.#scheme,
-    });
+    const unscoped = this.copy(caps);
     const isAllowed = mayPass?.(unscoped) ?? unscoped.#winner(need) !== undefined;
     return isAllowed ? scopesFor([ability])[0] : undefined;
   }

@@ -21,11 +21,11 @@ export interface DecodedToken {
   /** `iss`: DID of the key that must have signed it; not yet validated. */
   readonly issuer: string;
   /** `aud`; starts with `did:`. */
-  readonly audience?: string;
+  readonly audience?: string | undefined;
   /** `exp`, seconds since the epoch; `null` for an explicit `null`. */
-  readonly expiresAt?: number | null;
+  readonly expiresAt?: number | null | undefined;
   /** `nbf`, seconds since the epoch. */
-  readonly notBefore?: number;
+  readonly notBefore?: number | undefined;
   /** Encoded header and payload, the signing input. */
   readonly signedText: string;
   readonly signature: Uint8Array;
@@ -80,7 +80,7 @@ function parseClaims(payload: JsonObject, kid: unknown): Claims | { readonly fau
   const times = parseTimes(payload);
   if ("fault" in times) return times;
   const kind = "att" in payload || "cap" in payload ? "ucan" : "identity";
-  return { kind, issuer, ...(audience === undefined ? {} : { audience }), ...times };
+  return { kind, issuer, audience, ...times };
 }
 
 const isDidText = (value: unknown): value is string => typeof value === "string" && value.startsWith("did:");
@@ -99,10 +99,7 @@ function parseTimes({
   const notBefore = parseTime(nbf);
   if (exp !== undefined && expiresAt === undefined) return { fault: "bad_exp" };
   if (nbf !== undefined && notBefore === undefined) return { fault: "bad_nbf" };
-  return {
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(notBefore === undefined ? {} : { notBefore }),
-  };
+  return { expiresAt, notBefore };
 }
 
 /** Decodes unpadded base64url (RFC 4648, section 5), accepting only the canonical encoding. */

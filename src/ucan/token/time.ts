@@ -28,9 +28,10 @@ export const hasCome = (seconds: number, rules: TimeRules): boolean =>
 
 /** Checks that a token is valid now. A `null` expiry never comes; whether it is allowed is checked elsewhere. */
 export function checkValidity(
-  { expiresAt, notBefore }: { readonly expiresAt?: number | null; readonly notBefore?: number },
+  token: { readonly expiresAt?: number | null | undefined; readonly notBefore?: number | undefined },
   rules: TimeRules,
 ): TokenFault | undefined {
+  const { expiresAt, notBefore } = token;
   if (expiresAt === undefined) return "no_exp";
   if (expiresAt !== null && expiresAt <= nowSeconds(rules) - rules.clockSkewSeconds) return "expired";
   return notBefore === undefined || hasCome(notBefore, rules) ? undefined : "not_yet_valid";
