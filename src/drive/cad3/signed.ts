@@ -7,7 +7,8 @@ import {
   sign as signBytes,
   verify as verifyBytes,
 } from "node:crypto";
-import { Composite, cellOf, type Encoder, encode } from "./encoding/cell.js";
+import { Composite, cellOf, type Encoder } from "./encoding/cell.js";
+import { parseCell } from "./encoding/parse-cell.js";
 import { LazyValue } from "./lazy.js";
 import { type Cell, cellFrom } from "./ref.js";
 import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES, SIGNED_TAG } from "./scalar.js";
@@ -100,24 +101,10 @@ export function verify(signed: Signed | LazyValue): boolean {
   }
 }
 
-interface Claim {
-  readonly publicKey: Uint8Array;
-  readonly signature: Uint8Array;
-  readonly message: Uint8Array;
-}
-
-function claimOf(signed: Signed | LazyValue): Claim {
-  if (!(signed instanceof LazyValue)) {
-    const { publicKey, signature, value } = signed;
-    return { publicKey, signature, message: cellOf(value).ref };
-  }
-  const bytes = encode(signed);
-  if (bytes[0] !== SIGNED_TAG) throw new TypeError("Not a signed value");
-  const signatureAt = 1 + PUBLIC_KEY_BYTES;
-  const messageAt = signatureAt + SIGNATURE_BYTES;
-  return {
-    publicKey: bytes.subarray(1, signatureAt),
-    signature: bytes.subarray(signatureAt, messageAt),
-    message: bytes.subarray(messageAt),
-  };
+function claimOf(signed: Signed | LazyValue) {
+  if (!(signed instanceof LazyValue)) return { ...signed, message: cellOf(signed.value).ref };
+  const cell = parseCell(signed.bytes);
+  const [part] = cell.refs;
+  if (cell.kind !== "signed" || part === undefined) throw new TypeError("Not a signed value");
+  return { publicKey: cell.publicKey, signature: cell.signature, message: part.bytes };
 }

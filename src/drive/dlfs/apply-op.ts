@@ -11,12 +11,11 @@ import {
   type FileNode,
   file,
   type Node,
-  type NodeView,
   tombstone,
   type Utime,
   viewOf,
 } from "./node.js";
-import { entryAt, replaceAt, stampFor, walk } from "./tree-path.js";
+import { replaceAt, type Slot, slotAt, stampFor } from "./tree-path.js";
 
 /** One change to a tree. */
 export interface TreeChange {
@@ -28,14 +27,6 @@ export interface TreeChange {
   /** Current time of the clock. */
   readonly at: Utime;
   readonly limits?: Partial<TreeLimits> | undefined;
-}
-
-interface Slot {
-  readonly parent: Directory;
-  /** The existing node, possibly a tombstone. */
-  readonly held: NodeView | undefined;
-  /** The existing node; `undefined` if there is none or only a tombstone. */
-  readonly live: Exclude<NodeView, { kind: "tombstone" }> | undefined;
 }
 
 const NO_BYTES = new Uint8Array();
@@ -52,11 +43,9 @@ const NO_BYTES = new Uint8Array();
 export function applyOp(root: Value, change: TreeChange): Node {
   const limits = { ...DEFAULT_TREE_LIMITS, ...change.limits };
   const names = parseNames(change.path, limits.maxPathDepth);
-  const name = names.pop();
-  if (name === undefined) throw rootFault(change);
-  const path = walk(root, names);
-  const held = entryAt(path.parent, name);
-  const slot: Slot = { parent: path.parent, held, live: held?.kind === "tombstone" ? undefined : held };
+  if (names.length === 0) throw rootFault(change);
+  const slot = slotAt(root, names);
+  const { path, name, held } = slot;
   const make = change.op === "delete" ? deletion(change, slot) : addition(change, slot, limits);
   const stamp = stampFor(path, change.at, held);
   return replaceAt(path, [name, make(stamp)], stamp);
@@ -86,7 +75,7 @@ function addition(change: TreeChange, slot: Slot, limits: TreeLimits): (stamp: b
   } else if (slot.live?.kind === "directory") {
     throw isADirectory(path);
   }
-  if (slot.held === undefined && slot.parent.entries.size >= limits.maxEntries) {
+  if (slot.held === undefined && slot.path.parent.entries.size >= limits.maxEntries) {
     throw driveError("LIMIT", `Too many entries in a directory: limit ${limits.maxEntries}`);
   }
   if (op === "mkdir") return (stamp) => dir([], stamp);

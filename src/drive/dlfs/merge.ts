@@ -1,6 +1,6 @@
 // Merge of two copies of a drive's tree: the later change wins for each entry, with the same result on both sides.
 
-import { cellOf } from "../cad3/encoding/cell.js";
+import { cellOf, isSameValue } from "../cad3/encoding/cell.js";
 import { sameKey } from "../cad3/maps/index-key.js";
 import type { IndexEntry } from "../cad3/maps/index-node.js";
 import { type Both, unite } from "../cad3/maps/index-union.js";
@@ -113,7 +113,11 @@ function* mergeWaiting({ waiting: stack, ...task }: Task): Steps<void> {
 function mergeSides(own: Side, other: Side, task: Task, isRoot = false): Side {
   if (sameBytes(own.ref, other.ref)) return own;
   const [ownView, otherView] = [viewOf(own.node), viewOf(other.node)];
-  if (ownView.kind !== "directory" || otherView.kind !== "directory" || sameEntries(ownView, otherView)) {
+  if (
+    ownView.kind !== "directory" ||
+    otherView.kind !== "directory" ||
+    isSameValue(ownView.entries, otherView.entries)
+  ) {
     const sides = [
       { ...own, view: ownView },
       { ...other, view: otherView },
@@ -128,9 +132,6 @@ function mergeSides(own: Side, other: Side, task: Task, isRoot = false): Side {
 
 /** Refs are self-delimiting, so their concatenation is unambiguous. */
 const keyOf = (own: Side, other: Side): string => Buffer.concat([own.ref, other.ref]).toString("latin1");
-
-const sameEntries = (one: Directory, other: Directory): boolean =>
-  sameBytes(cellOf(one.entries).ref, cellOf(other.entries).ref);
 
 const compareTimes = (one: NodeView, other: NodeView): number =>
   one.utime === other.utime ? 0 : one.utime > other.utime ? 1 : -1;
@@ -156,7 +157,7 @@ function* mergeDirectories({ own: side, other: otherSide }: SidePair, task: Task
     settle: task.settle,
   });
   if (task.waiting.length > 0) return side;
-  const dominates = own.utime >= other.utime && sameBytes(cellOf(entries).ref, cellOf(own.entries).ref);
+  const dominates = own.utime >= other.utime && isSameValue(entries, own.entries);
   // Keeps the node itself, and with it any metadata.
   if (task.ties === "own" && dominates) return side;
   const node = directoryNode(entries, laterTime(own.utime, other.utime));
@@ -180,16 +181,11 @@ const sideOf = ({ value, valueRef }: IndexEntry): Side => ({ node: value, ref: v
 function byParentTime(own: Side, other: Side, pair: DirectoryPair): Side | undefined {
   if (pair.own.utime === pair.other.utime || sameBytes(own.ref, other.ref)) return undefined;
   const [one, two] = [viewOf(own.node), viewOf(other.node)];
-  if (one.kind !== "file" || two.kind !== "file" || one.utime !== two.utime || sameValue(one.data, two.data)) {
+  if (one.kind !== "file" || two.kind !== "file" || one.utime !== two.utime || isSameValue(one.data, two.data)) {
     return undefined;
   }
   const ownIsLater = pair.own.utime > pair.other.utime;
   const { data, metadata } = ownIsLater ? one : two;
   const node = fileNode(data, laterTime(pair.own.utime, pair.other.utime), metadata);
   return { node, ref: cellOf(node).ref };
-}
-
-function sameValue(one: Value, other: Value): boolean {
-  if (one instanceof Uint8Array && other instanceof Uint8Array) return sameBytes(one, other);
-  return sameBytes(cellOf(one).ref, cellOf(other).ref);
 }

@@ -31,6 +31,12 @@ export interface FileNode extends Stamped {
 
 export type NodeView = Directory | FileNode | (Stamped & { readonly kind: "tombstone" });
 
+/** An existing file or directory. */
+export type LiveView = Exclude<NodeView, { kind: "tombstone" }>;
+
+export const liveOf = (view: NodeView | undefined): LiveView | undefined =>
+  view?.kind === "tombstone" ? undefined : view;
+
 /**
  * A directory of entries; a later entry replaces an earlier one in the same slot. Names are not validated.
  *

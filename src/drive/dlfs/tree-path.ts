@@ -7,7 +7,9 @@ import {
   type Directory,
   directoryNode,
   directoryOf,
+  type LiveView,
   laterTime,
+  liveOf,
   type Node,
   type NodeView,
   type Utime,
@@ -29,7 +31,7 @@ export interface TreePath {
  * @param names of nested directories
  * @throws NOT_FOUND, NOT_A_DIRECTORY, BAD_FORMAT, MISSING_CELL
  */
-export function walk(root: Value, names: readonly string[]): TreePath {
+function walk(root: Value, names: readonly string[]): TreePath {
   let parent = directoryOf(root);
   const directories = [parent];
   for (const [depth, name] of names.entries()) {
@@ -41,6 +43,24 @@ export function walk(root: Value, names: readonly string[]): TreePath {
     directories.push(view);
   }
   return { directories, names, parent };
+}
+
+/** The place of a name in its directory. */
+export interface Slot {
+  readonly path: TreePath;
+  readonly name: string;
+  /** The existing node, possibly a tombstone. */
+  readonly held: NodeView | undefined;
+  /** The existing node; `undefined` if there is none or only a tombstone. */
+  readonly live: LiveView | undefined;
+}
+
+/** @param names of nested directories, down to the name @throws as {@link walk} */
+export function slotAt(root: Value, names: readonly string[]): Slot {
+  const path = walk(root, names.slice(0, -1));
+  const name = names.at(-1) ?? "";
+  const held = entryAt(path.parent, name);
+  return { path, name, held, live: liveOf(held) };
 }
 
 /** The node of a name: possibly a tombstone. */

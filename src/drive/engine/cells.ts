@@ -1,11 +1,10 @@
 // Reads cells from a store, and lets synchronous code of `drive/cad3` and `drive/dlfs` run on them.
 
-import { type Awaitable, yieldToLoop } from "../../core/io.js";
+import type { Awaitable } from "../../core/io.js";
 import { codeOf } from "../../core/unknown.js";
 import { missingCell, type Source } from "../cad3/encoding/assemble.js";
-import { parseCell } from "../cad3/encoding/parse-cell.js";
 import { DEFAULT_CELL_LIMITS } from "../cad3/limits.js";
-import { lazyCell } from "../cad3/open.js";
+import { lazyRef } from "../cad3/open.js";
 import { hashOfRef, hexOfBranch, isBranch, sha3, toHex } from "../cad3/ref.js";
 import { BLOB_TAG, STRING_TAG } from "../cad3/scalar.js";
 import type { Value } from "../cad3/value.js";
@@ -13,6 +12,7 @@ import { driveError } from "../error.js";
 import { createLru, type Lru } from "../lru.js";
 import type { Step, Steps } from "../steps.js";
 import type { CellStore, TakeCell } from "../store/cell-store.js";
+import { createTurn } from "../turn.js";
 import { missingHash, storeUnavailable } from "./fault.js";
 
 /** Maximum cells per request to a store. */
@@ -48,7 +48,7 @@ export interface PoolOptions {
 }
 
 /** Memory per kept cell beside its bytes. */
-const CELL_OVERHEAD_BYTES = 300;
+export const CELL_OVERHEAD_BYTES = 300;
 const MAX_SIZES = 100_000;
 /** Most first ids of log records that are remembered, for all owners together. */
 const MAX_FIRST_IDS = 20_000;
@@ -198,17 +198,18 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
     const wanted = [...hashes].filter((hash) => !held.has(hash));
     for (let at = 0; at < wanted.length; at += MAX_TOGETHER) await hold(wanted.slice(at, at + MAX_TOGETHER));
   };
+  /** Fetches the cell for want of which work has failed. @throws the error if it has another reason */
+  const bring = async (error: unknown): Promise<void> => {
+    const hash = missingHash(error);
+    if (hash === undefined || held.has(hash)) throw error;
+    await hold([hash]);
+    if (!held.has(hash)) throw error;
+  };
   const again = async <T>(work: () => T, first: unknown): Promise<T> => {
-    let since = performance.now();
+    const turn = createTurn();
     for (let error = first; ; ) {
-      const hash = missingHash(error);
-      if (hash === undefined || held.has(hash)) throw error;
-      await hold([hash]);
-      if (performance.now() - since > MAX_MS_PER_TURN) {
-        await yieldToLoop();
-        since = performance.now();
-      }
-      if (!held.has(hash)) throw error;
+      await bring(error);
+      await turn();
       try {
         return work();
       } catch (other) {
@@ -220,14 +221,10 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
   const supply = async ({ wanted, missing, wait }: Step): Promise<void> => {
     await wait?.();
     if (wanted.length > 0) await fetch(wanted);
-    if (missing === undefined) return;
-    const hash = missingHash(missing);
-    if (hash === undefined || held.has(hash)) throw missing;
-    await hold([hash]);
-    if (!held.has(hash)) throw missing;
+    if (missing !== undefined) await bring(missing);
   };
   const runSteps = async <T>(steps: Steps<T>): Promise<T> => {
-    const turn = createTurn(STEPS_PER_TURN);
+    const turn = createTurn({ units: STEPS_PER_TURN });
     for (let step = steps.next(); ; step = steps.next()) {
       if (step.done === true) return step.value;
       await supply(step.value);
@@ -264,36 +261,9 @@ export function createScope(pool: CellPool, overlay?: Overlay): CellScope {
       }
     },
     async open(ref) {
-      if (!isBranch(ref)) return lazyCell(parseCell(ref), ref, source);
-      const hash = toHex(hashOfRef(ref));
-      await hold([hash]);
-      const bytes = held.get(hash);
-      if (bytes === undefined) throw driveError("MISSING_CELL", "A cell that belongs to the drive is missing");
-      return lazyCell(parseCell(new Uint8Array(bytes)), ref, source);
+      const value = lazyRef(ref, source);
+      await run(() => value.bytes);
+      return value;
     },
-  };
-}
-
-/** Called per unit of work; returns a promise after several units or some time, to let other work run. */
-export type Turn = () => Promise<void> | undefined;
-
-/** Cells processed between yields. */
-const CELLS_PER_TURN = 64;
-
-/**
- * Most milliseconds between yields, besides the last unit or run of work. Units are usually far quicker, but while V8 marks a
- * large heap, each buffer that is made can cost milliseconds.
- */
-const MAX_MS_PER_TURN = 10;
-
-export function createTurn(perTurn = CELLS_PER_TURN, now = (): number => performance.now()): Turn {
-  let [done, since] = [0, now()];
-  const yieldToOthers = async (): Promise<void> => {
-    await yieldToLoop();
-    [done, since] = [0, now()];
-  };
-  return () => {
-    done += 1;
-    return done < perTurn && now() - since < MAX_MS_PER_TURN ? undefined : yieldToOthers();
   };
 }

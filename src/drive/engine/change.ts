@@ -16,7 +16,7 @@ import { alreadyExists, isADirectory, notEmpty, notFound } from "../error.js";
 import type { CellScope } from "./cells.js";
 import { type BlobEdge, createBlobWriter, edgeOf, NO_EDGE, type PutCell } from "./content/blob-writer.js";
 import { compareTrees, type Difference, withContentOf } from "./content/differences.js";
-import { nodeWith, placeIn, requireOutside, type Slot, slotFor } from "./content/slot.js";
+import { nodeWith, placeIn, requireOutside, type StampedSlot, slotFor } from "./content/slot.js";
 import { entriesAt, knownSize, readAt, statAt, type Tree, viewAt } from "./content/tree-read.js";
 import type {
   DriveChange,
@@ -245,14 +245,14 @@ export class DriveEdit implements DriveChange {
     return { top, length: writer.length };
   }
 
-  #fileSlot(root: Value, path: readonly string[]): Slot {
+  #fileSlot(root: Value, path: readonly string[]): StampedSlot {
     const slot = this.#slotFor(root, path);
     if (slot.live?.kind === "directory") throw isADirectory(path);
     return slot;
   }
 
-  #slotFor = (root: Value, path: readonly string[]): Slot => slotFor(root, path, this.#options);
-  #place = (slot: Slot, node: Node): Node => placeIn(slot, node, this.#options);
+  #slotFor = (root: Value, path: readonly string[]): StampedSlot => slotFor(root, path, this.#options);
+  #place = (slot: StampedSlot, node: Node): Node => placeIn(slot, node, this.#options);
 
   /** Changes the root; repeated if the root has changed meanwhile. */
   #edit(path: readonly string[], change: (root: Value) => Edited): Promise<void> {

@@ -9,8 +9,9 @@ import type { CadMap } from "../cad3/maps/hash-map.js";
 import { createDrive, isDeletedDrive } from "../dlfs/lifetime.js";
 import { compareNames } from "../dlfs/name.js";
 import { exportInHex } from "../keys/owner-keys.js";
-import type { CellScope } from "./cells.js";
+import { type CellPool, type CellScope, createScope } from "./cells.js";
 import { DriveEdit } from "./change.js";
+import { entriesAt, fetchFiles, readAt, statAt, type Tree } from "./content/tree-read.js";
 import type { DriveChange, DriveReader, StagedContent } from "./drives.js";
 import { type Clamped, clampTimes } from "./exchange/clamp-times.js";
 import { type ExportOptions, type ExportPiece, exportPieces } from "./exchange/export.js";
@@ -20,10 +21,9 @@ import { explain, isDamage, withExplainedErrors } from "./fault.js";
 import { createOwnerLog, type DriveLog } from "./log/owner-log.js";
 import { checkDrive, createOne, deleteOne, isLive, putRoot } from "./owner/lifetime.js";
 import { resolveNote } from "./owner/resolve-note.js";
-import { snapshotOf } from "./owner/snapshot.js";
 import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
 import { stageContent } from "./stage-content.js";
-import { drivesOf, withState } from "./state.js";
+import { drivesOf, type PinnedState, withState } from "./state.js";
 
 /**
  * The drives of one owner. Every method throws STORE_UNAVAILABLE and STORE_DAMAGED, every change also READ_ONLY_ROOT
@@ -213,4 +213,45 @@ async function readOne(drive: string, queue: OwnerQueue, parts: EngineParts): Pr
       throw error;
     }
   });
+}
+
+/** Most cells that the reads of one snapshot keep for each other; what they load is in the pool too, which is bounded. */
+const MAX_KEPT_CELLS = 512;
+
+/** @param pinned released with the snapshot */
+async function snapshotOf(
+  drive: string,
+  { state, release }: PinnedState,
+  { pool }: { readonly pool: CellPool },
+): Promise<DriveReader> {
+  const overlay = state.merged.size === 0 ? undefined : { find: (hash: string) => state.merged.get(hash) };
+  const newScope = (): CellScope => createScope(pool, overlay);
+  const scope = newScope();
+  const root = (await drivesOf(state, scope)).get(drive);
+  const ref = (await scope.run(() => isLive(root))) && root !== undefined ? cellOf(root).ref : undefined;
+  let isOpen = true;
+  let tree: Tree | undefined;
+  const opened = async (): Promise<Tree> => {
+    if (tree === undefined || tree.scope.size > MAX_KEPT_CELLS) {
+      const own = newScope();
+      tree = { root: ref === undefined ? undefined : await own.open(ref), scope: own };
+    }
+    return tree;
+  };
+  const at = <T>(path: readonly string[], read: (tree: Tree) => Promise<T>): Promise<T> =>
+    withExplainedErrors({ drive, path }, async () => {
+      if (!isOpen) throw new TypeError("The snapshot of the drive has been released");
+      return read(await opened());
+    });
+  return {
+    stat: (path) => at(path, (tree) => statAt(tree, path)),
+    entries: (path) => at(path, (tree) => entriesAt(tree, path)),
+    // Errors are those of the reads that follow.
+    fetch: (paths) => at([], (tree) => fetchFiles(tree, paths)).catch(() => undefined),
+    readFile: (path, offset, length, into) => at(path, (tree) => readAt(tree, path, { offset, length, into })),
+    release() {
+      isOpen = false;
+      release();
+    },
+  };
 }

@@ -12,10 +12,10 @@ import type { DriveLimits, LogQuota } from "./drives.js";
 import { explain, quotaExceeded, storeUnavailable } from "./fault.js";
 import { appendToLog, type LogChange } from "./log/append.js";
 import type { Noted } from "./log/entry.js";
-import { type DraftBase, type Made, putNew, usedBytesOf, withSizes } from "./owner/change-results.js";
+import { type DraftBase, type Made, usedBytesOf, withSizes } from "./owner/change-results.js";
 import type { Usage } from "./quota.js";
 import { drivesOf, loadState, type OwnerState, type PinnedState, stampOf } from "./state.js";
-import { createWriteSet, type WriteSet } from "./write-set.js";
+import { createWriteSet, putNew, type WriteSet } from "./write-set.js";
 
 /** Parts shared by all owners. */
 export interface EngineParts {

@@ -11,7 +11,8 @@ import type { Value } from "../cad3/value.js";
 import { mergeDrivesSteps } from "../dlfs/merge-owners.js";
 import { notANode, openValue } from "../dlfs/node.js";
 import type { CellStore, Pin, RootRecord } from "../store/cell-store.js";
-import { type CellPool, type CellScope, callStore, createScope, createTurn, type Overlay } from "./cells.js";
+import { createTurn } from "../turn.js";
+import { type CellPool, type CellScope, callStore, createScope, type Overlay } from "./cells.js";
 import { newCells } from "./new-cells.js";
 
 /** The drives of an owner, merged from the roots of all accounts. */

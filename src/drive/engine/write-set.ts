@@ -2,20 +2,22 @@
 
 import { parseCell } from "../cad3/encoding/parse-cell.js";
 import type { ParsedCell } from "../cad3/encoding/parsed.js";
+import type { Value } from "../cad3/value.js";
 import type { CellBatch, CellStore } from "../store/cell-store.js";
 import { NEWEST_FORMAT } from "../store/checks.js";
-import { callStore, createTurn, type Overlay, unreachable } from "./cells.js";
+import { createTurn } from "../turn.js";
+import { CELL_OVERHEAD_BYTES, type CellScope, callStore, type Overlay, unreachable } from "./cells.js";
 import type { PutCell } from "./content/blob-writer.js";
 import { storeTooOld } from "./fault.js";
-import type { NewCell } from "./new-cells.js";
+import { type NewCell, newCells } from "./new-cells.js";
 
 /** Cells of an uncommitted change. */
 export interface WriteSet {
   readonly put: PutCell;
   /** Stores cells of trees and remembers them as stored. @throws NOT_SUPPORTED if the format of the store is too old */
   putTree(cells: Iterable<NewCell>): Promise<void>;
-  /** Whether `putTree` has stored it. */
-  has(hash: string): boolean;
+  /** Hashes of what `putTree` has stored. */
+  readonly tree: ReadonlySet<string>;
   readonly overlay: Required<Overlay>;
   /** The cells by their hashes, if the change is small: the next one reads the directories that it has written. */
   smallChange(): Iterable<readonly [string, Uint8Array]>;
@@ -46,8 +48,6 @@ export const putTo =
 const MAX_KEPT_BYTES = 4 * 2 ** 20;
 /** Most bytes of the cells of a small change, with what they take in memory. */
 const MAX_SMALL_BYTES = 256 * 2 ** 10;
-/** Memory per cell beside its bytes. */
-const CELL_OVERHEAD_BYTES = 300;
 
 /** Depth that no index in a store of format 1 reaches: that of 32 bytes. */
 const OLD_DEPTH = 64;
@@ -57,6 +57,22 @@ export function checkOldDepth(cell: ParsedCell): void {
   if (cell.kind === "index" && cell.depth >= OLD_DEPTH) throw storeTooOld();
   for (const part of cell.refs) if (part.cell !== undefined) checkOldDepth(part.cell);
 }
+
+/** What a change reads and writes. */
+export interface ChangedCells {
+  readonly scope: CellScope;
+  readonly writes: WriteSet;
+}
+
+/** Whether a cell is stored with all below it, or will be with the change. */
+export const isStoredIn =
+  ({ scope, writes }: ChangedCells) =>
+  (hash: string): boolean =>
+    scope.has(hash) || writes.tree.has(hash);
+
+/** Stores the cells of a value that are new. */
+export const putNew = (value: Value, cells: ChangedCells): Promise<void> =>
+  cells.writes.putTree(newCells(value, isStoredIn(cells)));
 
 export const createWriteSet = (store: CellStore): WriteSet => writeSetOn(store.batch(), store);
 
@@ -89,7 +105,7 @@ function writeSetOn(batch: CellBatch, store: CellStore): WriteSet {
         await turn();
       }
     },
-    has: (hash) => tree.has(hash),
+    tree,
     overlay: {
       find: (hash) => kept.get(hash),
       async settle() {

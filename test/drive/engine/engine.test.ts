@@ -5,11 +5,11 @@ import { fromMultiCell } from "../../../src/drive/cad3/encoding/multi-cell.js";
 import type { Value } from "../../../src/drive/cad3/value.js";
 import { applyOp, type TreeChange } from "../../../src/drive/dlfs/apply-op.js";
 import { createDrive } from "../../../src/drive/dlfs/lifetime.js";
-import { createTurn } from "../../../src/drive/engine/cells.js";
 import type { DriveChange, DriveEngine, DriveSnapshot, OwnerDrives } from "../../../src/drive/engine/engine.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { createMemoryStore } from "../../../src/drive/store/memory.js";
+import { createTurn } from "../../../src/drive/turn.js";
 import { codeOf } from "../cad3/code-of.js";
 import {
   ALICE,
@@ -586,7 +586,7 @@ describe("used bytes", () => {
 
 test("others run after so many units, and sooner where units are slow", async () => {
   let now = 0;
-  const turn = createTurn(4, () => now);
+  const turn = createTurn({ units: 4, now: () => now });
   const yields: number[] = [];
   const work = async (units: number, ms: number): Promise<void> => {
     for (let unit = 1; unit <= units; unit += 1) {
@@ -607,7 +607,7 @@ test("others run after so many units, and sooner where units are slow", async ()
 
 test("the time that others take is not counted", async () => {
   let now = 0;
-  const turn = createTurn(4, () => now);
+  const turn = createTurn({ units: 4, now: () => now });
   now = 20;
   const waiting = turn();
   now = 40;

@@ -14,9 +14,8 @@ import { merge, mergeSteps } from "../../../src/drive/dlfs/merge.js";
 import { dir, directoryOf, file, type Node } from "../../../src/drive/dlfs/node.js";
 import { createCellPool, createScope } from "../../../src/drive/engine/cells.js";
 import { DEFAULT_DRIVE_LIMITS, type DriveChange } from "../../../src/drive/engine/drives.js";
-import { newCells } from "../../../src/drive/engine/new-cells.js";
 import { settleIn } from "../../../src/drive/engine/owner/change-results.js";
-import { createWriteSet } from "../../../src/drive/engine/write-set.js";
+import { createWriteSet, putNew } from "../../../src/drive/engine/write-set.js";
 import { createOwnerKeys } from "../../../src/drive/keys/owner-keys.js";
 import type { CellStore } from "../../../src/drive/store/cell-store.js";
 import { createMemoryStore } from "../../../src/drive/store/memory.js";
@@ -332,7 +331,7 @@ test("a merge of large directories stores its parts as they are complete, and le
     // Had it been kept, nothing would be asked for.
     expect(loads).toBeGreaterThan(before);
   }
-  await writes.putTree(newCells(merged, (hash) => scope.has(hash) || writes.has(hash)));
+  await putNew(merged, { scope, writes });
   await writes.flush();
   const hashes = [...cellsOf(expected).values()].map(sha3);
   expect((await store.getMany(hashes)).filter((cell) => cell === undefined)).toEqual([]);

@@ -10,7 +10,9 @@ import {
   type Directory,
   directoryNode,
   directoryOf,
+  type LiveView,
   laterTime,
+  liveOf,
   type Node,
   type NodeView,
   tombstone,
@@ -18,9 +20,9 @@ import {
 } from "../../dlfs/node.js";
 import { checkStamp } from "../../dlfs/tree-path.js";
 import { type Steps, stepOf } from "../../steps.js";
-import { type CellScope, createTurn } from "../cells.js";
+import { createTurn } from "../../turn.js";
+import type { CellScope } from "../cells.js";
 import { nodeWith } from "./slot.js";
-import type { LiveView } from "./tree-read.js";
 
 /** An entry in which two trees differ. A directory that only one of them has is one difference. */
 export interface Difference {
@@ -85,9 +87,6 @@ export const entriesOf = async (index: CadIndex, scope: CellScope): Promise<Inde
 
 const viewIn = async (node: Value | undefined, scope: CellScope): Promise<NodeView | undefined> =>
   node === undefined ? undefined : scope.run(() => viewOf(node));
-
-const liveOf = (view: NodeView | undefined): LiveView | undefined =>
-  view === undefined || view.kind === "tombstone" ? undefined : view;
 
 /**
  * A root with the content of another. All nodes that differ get one new time, later than those they replace.

@@ -2,21 +2,15 @@
 
 import type { Value } from "../../cad3/value.js";
 import { checkNames, invalidPath } from "../../dlfs/name.js";
-import { directoryNode, fileNode, type Node } from "../../dlfs/node.js";
-import { entryAt, replaceAt, stampFor, type TreePath, walk } from "../../dlfs/tree-path.js";
+import { directoryNode, fileNode, type LiveView, type Node } from "../../dlfs/node.js";
+import { replaceAt, type Slot, slotAt, stampFor } from "../../dlfs/tree-path.js";
 import { isADirectory } from "../../error.js";
 import type { DriveLimits } from "../drives.js";
 import { quotaExceeded } from "../fault.js";
-import type { LiveView } from "./tree-read.js";
 
-/** A place in a directory for a node. */
-export interface Slot {
-  readonly path: TreePath;
-  readonly name: string;
-  /** The existing entry, if any. */
-  readonly live: LiveView | undefined;
+/** A place in a directory for a node, with the time of the change. */
+export interface StampedSlot extends Slot {
   readonly stamp: bigint;
-  readonly isTaken: boolean;
 }
 
 /** @param at clock time in ms since the epoch @throws INVALID_PATH, NOT_FOUND, NOT_A_DIRECTORY */
@@ -24,24 +18,21 @@ export function slotFor(
   root: Value,
   path: readonly string[],
   { at, limits }: { readonly at: number; readonly limits: DriveLimits },
-): Slot {
+): StampedSlot {
   checkNames(path, limits.maxPathDepth);
-  const name = path.at(-1);
-  if (name === undefined) throw isADirectory(path);
-  const above = walk(root, path.slice(0, -1));
-  const held = entryAt(above.parent, name);
-  const live = held?.kind === "tombstone" ? undefined : held;
-  return { path: above, name, live, stamp: stampFor(above, at, held), isTaken: held !== undefined };
+  if (path.length === 0) throw isADirectory(path);
+  const slot = slotAt(root, path);
+  return { ...slot, stamp: stampFor(slot.path, at, slot.held) };
 }
 
 /** The root with a node put in a slot. @throws QUOTA_EXCEEDED if the directory is full */
 export function placeIn(
-  slot: Slot,
+  slot: StampedSlot,
   node: Node,
   { drive, limits }: { readonly drive: string; readonly limits: DriveLimits },
 ): Node {
   const used = slot.path.parent.entries.size;
-  if (!slot.isTaken && used >= limits.maxEntries) {
+  if (slot.held === undefined && used >= limits.maxEntries) {
     throw quotaExceeded(drive, { used, limit: limits.maxEntries, requested: 1, unit: "entries" });
   }
   return replaceAt(slot.path, [slot.name, node], slot.stamp);

@@ -6,7 +6,7 @@ import { claimedSize } from "../../cad3/encoding/parsed.js";
 import type { IndexEntry } from "../../cad3/maps/index-node.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
-import { directoryOf, type FileNode, modifiedOf, type NodeView, viewOf } from "../../dlfs/node.js";
+import { directoryOf, type FileNode, type LiveView, liveOf, modifiedOf, viewOf } from "../../dlfs/node.js";
 import { entryAt } from "../../dlfs/tree-path.js";
 import { driveError, isADirectory, notADirectory, notFound } from "../../error.js";
 import type { CellScope } from "../cells.js";
@@ -21,9 +21,6 @@ export interface Tree {
   readonly scope: CellScope;
 }
 
-/** An existing file or directory. */
-export type LiveView = Exclude<NodeView, { kind: "tombstone" }>;
-
 /** Maximum entries of a directory fetched at once. */
 const MAX_TOGETHER = 1024;
 const EMPTY: DriveStat = { type: "directory", size: 0, modified: 0 };
@@ -36,8 +33,8 @@ export function viewAt(root: Value, path: readonly string[]): LiveView | undefin
   let view: LiveView = directoryOf(root);
   for (const [depth, name] of path.entries()) {
     if (view.kind === "file") throw notADirectory(path.slice(0, depth));
-    const next: NodeView | undefined = entryAt(view, name);
-    if (next === undefined || next.kind === "tombstone") return undefined;
+    const next = liveOf(entryAt(view, name));
+    if (next === undefined) return undefined;
     view = next;
   }
   return view;

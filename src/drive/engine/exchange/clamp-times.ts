@@ -2,7 +2,8 @@
 
 import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";
-import { type CellScope, createTurn } from "../cells.js";
+import { createTurn } from "../../turn.js";
+import type { CellScope } from "../cells.js";
 import { entriesOf } from "../content/differences.js";
 import type { EngineParts, OwnerQueue } from "../owner-queue.js";
 

@@ -8,7 +8,8 @@ import type { NodeLimits } from "../../dlfs/check-node.js";
 import { mergeSteps } from "../../dlfs/merge.js";
 import { notANode } from "../../dlfs/node.js";
 import { driveError } from "../../error.js";
-import { callStore, createTurn } from "../cells.js";
+import { createTurn } from "../../turn.js";
+import { callStore } from "../cells.js";
 import { drivesIn, type Found, findDrives, type NamedDrive } from "../exported-drives.js";
 import { settleIn } from "../owner/change-results.js";
 import {

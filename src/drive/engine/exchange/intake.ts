@@ -8,7 +8,8 @@ import { checkLimit } from "../../cad3/limits.js";
 import { hashOfRef, isBranch, refOf, sha3 } from "../../cad3/ref.js";
 import { Oldest } from "../../oldest.js";
 import { type HashText, hashOfText, textOfHash } from "../../store/mark.js";
-import { createTurn } from "../cells.js";
+import { createTurn } from "../../turn.js";
+import { CELL_OVERHEAD_BYTES } from "../cells.js";
 import type { PutBytes } from "../write-set.js";
 
 export interface IntakeLimits {
@@ -61,8 +62,6 @@ export async function* cellsOf(
 
 /** Maximum bytes of cells that wait for one that refers to them. */
 const MAX_WAITING_BYTES = 16 * 2 ** 20;
-/** Memory per waiting cell beside its bytes. */
-const CELL_OVERHEAD_BYTES = 300;
 
 export interface Intake {
   /** @param top cell of the value, which is stored if it is a branch @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT */

@@ -5,7 +5,8 @@ import { missingCell } from "../../cad3/encoding/assemble.js";
 import { hashOfRef, isBranch, toHex } from "../../cad3/ref.js";
 import type { CellStore } from "../../store/cell-store.js";
 import { textOfHash } from "../../store/mark.js";
-import { type CellScope, createCellPool, createScope, createTurn } from "../cells.js";
+import { createTurn } from "../../turn.js";
+import { type CellScope, createCellPool, createScope } from "../cells.js";
 import type { Arrived } from "./intake.js";
 
 /** @param beside hashes of cells that will be asked for next; they are read along @throws MISSING_CELL */

@@ -3,11 +3,8 @@
 import { newEntryId, timeOfId } from "../../../core/entry-id.js";
 import type { Cell } from "../../cad3/ref.js";
 import type { RootRecord } from "../../store/cell-store.js";
-import type { CellScope } from "../cells.js";
-import type { LogQuota } from "../drives.js";
 import { undefinedIfDamaged } from "../fault.js";
-import type { WriteSet } from "../write-set.js";
-import { LogEdit, openBook } from "./book.js";
+import { type EditGround, LogEdit, openBook } from "./book.js";
 import { allBooks, findItem } from "./books.js";
 import type { LogItem, Noted } from "./entry.js";
 
@@ -18,14 +15,11 @@ export interface LogChange {
   readonly edits: readonly ((edit: LogEdit) => Promise<void>)[];
 }
 
-export interface LogGround {
+export interface LogGround extends EditGround {
   /** The root that is replaced. */
   readonly own: RootRecord | null;
   /** The roots of all accounts of the owner. */
   readonly all: readonly RootRecord[];
-  readonly scope: CellScope;
-  readonly writes: WriteSet;
-  readonly quota: LogQuota;
   readonly nowMs: number;
 }
 
@@ -34,11 +28,11 @@ export interface LogGround {
  * @returns `undefined` if the log stays as it is
  */
 export async function appendToLog({ notes, edits }: LogChange, ground: LogGround): Promise<Cell | undefined> {
-  const { own, scope, quota, nowMs, writes } = ground;
+  const { own, scope, nowMs } = ground;
   if (notes.length === 0 && edits.length === 0) return undefined;
   // A log that cannot be read any more must not stop changes: a new one begins.
   const book = (await undefinedIfDamaged(() => openBook(own?.log, scope))) ?? (await openBook(undefined, scope));
-  const edit = new LogEdit(book, { scope, writes, quota });
+  const edit = new LogEdit(book, ground);
   const before = edit.book;
   for (const one of edits) await one(edit);
   for (const { note, ticket } of assignIds(notes, { last: book.facts.l, nowMs })) {

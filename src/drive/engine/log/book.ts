@@ -16,8 +16,7 @@ import { notANode, openValue } from "../../dlfs/node.js";
 import { LOG_MARK } from "../../store/mark.js";
 import type { CellScope } from "../cells.js";
 import type { LogQuota } from "../drives.js";
-import { newCells } from "../new-cells.js";
-import type { WriteSet } from "../write-set.js";
+import { type ChangedCells, putNew } from "../write-set.js";
 import {
   countedBytes,
   itemsOf,
@@ -125,32 +124,26 @@ export async function findRecord(
   return undefined;
 }
 
-interface EditGround {
-  readonly scope: CellScope;
-  readonly writes: WriteSet;
+export interface EditGround extends ChangedCells {
   readonly quota: LogQuota;
 }
 
 /** Changes a log; the result is in {@link book}. */
 export class LogEdit {
   book: LogBook;
+  readonly #ground: EditGround;
   readonly #scope: CellScope;
-  readonly #writes: WriteSet;
-  readonly #quota: LogQuota;
 
-  constructor(book: LogBook, { scope, writes, quota }: EditGround) {
+  constructor(book: LogBook, ground: EditGround) {
     this.book = book;
-    this.#scope = scope;
-    this.#writes = writes;
-    this.#quota = quota;
+    this.#ground = ground;
+    this.#scope = ground.scope;
   }
 
   /** The top cell, which lies beside the root. The cells below it are in the write set. */
   async end(): Promise<Cell> {
-    for (const part of [this.book.old, this.book.linked]) {
-      const isStored = (hash: string): boolean => this.#scope.has(hash) || this.#writes.has(hash);
-      if (part instanceof CadIndex) await this.#writes.putTree(newCells(part, isStored));
-    }
+    const { old } = this.book;
+    if (old instanceof CadIndex) await putNew(old, this.#ground);
     return cellOf(logValue(this.book));
   }
 
@@ -177,7 +170,7 @@ export class LogEdit {
 
   /** Whether bytes of one entry are most of the quota by themselves. */
   isApart(bytes: number): boolean {
-    return bytes > this.#quota.bytes / 2;
+    return bytes > this.#ground.quota.bytes / 2;
   }
 
   /** Replaces an entry. @param other the entry, where another log has it */
@@ -205,7 +198,7 @@ export class LogEdit {
   async #store(record: readonly Value[]): Promise<Value> {
     const held = async (value: Value): Promise<LazyValue> => {
       const { ref, bytes } = cellOf(value);
-      if (isBranch(ref)) await this.#writes.putTree([{ hash: toHex(hashOfRef(ref)), bytes }]);
+      if (isBranch(ref)) await this.#ground.writes.putTree([{ hash: toHex(hashOfRef(ref)), bytes }]);
       return lazyRef(ref, this.#scope.source);
     };
     const [json = "", ...nodes] = record;
@@ -213,7 +206,7 @@ export class LogEdit {
     const text = isOneCell ? await held(json) : undefined;
     if (text !== undefined) return held([text, ...nodes]);
     // A text of several cells.
-    await this.#writes.putTree(newCells(record, (hash) => this.#scope.has(hash) || this.#writes.has(hash)));
+    await putNew(record, this.#ground);
     return record;
   }
 
@@ -248,7 +241,7 @@ export class LogEdit {
   }
 
   async #prune(nowMs: number): Promise<void> {
-    const { entries, bytes, days } = this.#quota;
+    const { entries, bytes, days } = this.#ground.quota;
     const looks = lookAgain(this.book.facts.t ?? { believed: nowMs }, nowMs, days);
     this.book = { ...this.book, facts: { ...this.book.facts, t: looks } };
     const since = oldestMs(looks, nowMs, days);

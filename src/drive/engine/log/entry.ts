@@ -66,14 +66,11 @@ export interface StoredEntry extends Omit<LogNote, "driveOwner"> {
   readonly rev?: number | undefined;
 }
 
-/** Nodes of an entry, as values that can be put into a record. */
-export interface EntryNodes {
+/** An entry with its nodes, as values that can be put into a record. */
+export interface LogItem {
+  readonly entry: StoredEntry;
   readonly before: Value | undefined;
   readonly after: Value | undefined;
-}
-
-export interface LogItem extends EntryNodes {
-  readonly entry: StoredEntry;
 }
 
 export interface LogEntry {

@@ -59,25 +59,22 @@ const DAY_MS = 86_400_000;
 const MAX_NAMES = 10_000;
 
 export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): DriveLog {
-  const look = <T>(
-    work: (ground: { readonly state: OwnerState; readonly scope: CellScope }) => Promise<T>,
-  ): Promise<T> =>
+  const look = <T>(work: (scope: CellScope, state: OwnerState) => Promise<T>): Promise<T> =>
     withExplainedErrors({ drive: "", path: [] }, () =>
-      withState(queue(), parts.pool, (state, scope) => work({ state, scope })),
+      withState(queue(), parts.pool, (state, scope) => work(scope, state)),
     );
   /** Hides expired entries until the next changes remove them. */
   const isKept = ({ entry: { time } }: LogItem): boolean => time >= parts.clock.nowMs() - parts.logQuota.days * DAY_MS;
-  const entry = (id: string): Promise<LogEntry | undefined> =>
-    look(async ({ state, scope }) => {
-      const { books } = await allBooks(rootsOf(state), scope);
-      const item = await findItem(books, id, scope);
-      return item && isKept(item) ? await scope.run(() => readItem(item)) : undefined;
-    });
   return {
-    entry,
+    entry: (id) =>
+      look(async (scope, { roots }) => {
+        const { books } = await allBooks([...roots.values()], scope);
+        const item = await findItem(books, id, scope);
+        return item && isKept(item) ? await scope.run(() => readItem(item)) : undefined;
+      }),
     page: ({ before, limit }) =>
-      look(async ({ state, scope }) => {
-        const books = await allBooks(rootsOf(state), scope);
+      look(async (scope, { roots }) => {
+        const books = await allBooks([...roots.values()], scope);
         const { items, isWhole, isDamaged } = await itemsBefore(books, { before, limit }, scope);
         const entries: LogEntry[] = [];
         for (const item of items) if (isKept(item)) entries.push(await scope.run(() => readItem(item)));
@@ -85,14 +82,14 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
         return { entries, isDamaged, ...(next === undefined ? {} : { next }) };
       }),
     read: (node, offset, length) =>
-      look(async ({ scope }) => {
+      look(async (scope) => {
         const value = await scope.open(node);
         const view = await scope.run(() => viewOf(value));
         if (view.kind !== "file") throw new TypeError("Only files have content");
         return readRange(view.data, { offset, length }, scope);
       }),
     below: (node, names) =>
-      look(async ({ scope }) => {
+      look(async (scope) => {
         const root = await scope.open(node);
         const held = await scope.run(() => heldAt({ value: root }, names));
         const stat = held && (await statAt({ root, scope }, names));
@@ -104,7 +101,7 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
         return { ...found, names: listed.map(({ name }) => name) };
       }),
     differences: (node, { drive, path }, most) =>
-      look(async ({ state, scope }) => {
+      look(async (scope, state) => {
         const root = (await drivesOf(state, scope)).get(drive);
         const now = root === undefined ? undefined : await scope.run(() => nodeAt(root, path));
         const found: (readonly string[])[] = [];
@@ -136,5 +133,3 @@ export function createOwnerLog(queue: () => OwnerQueue, parts: EngineParts): Dri
     },
   };
 }
-
-const rootsOf = ({ roots }: OwnerState) => [...roots.values()];

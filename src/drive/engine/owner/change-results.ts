@@ -5,17 +5,15 @@ import type { CadMap } from "../../cad3/maps/hash-map.js";
 import { cellOfNode, type IndexChild, type IndexNode } from "../../cad3/maps/index-node.js";
 import { indexStub } from "../../cad3/open.js";
 import type { Steps } from "../../steps.js";
-import type { CellScope, Overlay } from "../cells.js";
+import type { Overlay } from "../cells.js";
 import type { LogChange } from "../log/append.js";
 import type { Noted } from "../log/entry.js";
-import { newCells, newCellsOfNode } from "../new-cells.js";
+import { newCellsOfNode } from "../new-cells.js";
 import type { OwnerState } from "../state.js";
-import type { WriteSet } from "../write-set.js";
+import { type ChangedCells, isStoredIn } from "../write-set.js";
 
 /** Shared by the changes of one swap. */
-export interface DraftBase {
-  readonly scope: CellScope;
-  readonly writes: WriteSet;
+export interface DraftBase extends ChangedCells {
   /** Cells that may not be in the store yet. */
   readonly overlay: Overlay;
 }
@@ -33,18 +31,14 @@ export function usedBytesOf({ roots }: OwnerState): number | undefined {
   return others.length === 0 ? first?.usedBytes : undefined;
 }
 
-export const putNew = (drives: CadMap, { scope, writes }: DraftBase): Promise<void> =>
-  writes.putTree(newCells(drives, (hash) => scope.has(hash) || writes.has(hash)));
-
 /**
  * Stores the parts of a merge as they are complete, so that memory does not grow with the size of the merged directories.
  */
-export const settleIn = ({ scope, writes }: Pick<DraftBase, "scope" | "writes">) =>
+export const settleIn = (cells: ChangedCells) =>
   function* (node: IndexNode): Steps<IndexChild> {
-    const isStored = (hash: string): boolean => scope.has(hash) || writes.has(hash);
     const { ref } = cellOfNode(node, { cellOf });
-    yield { wanted: [], wait: () => writes.putTree(newCellsOfNode(node, isStored)) };
-    return indexStub(ref, node, scope.source);
+    yield { wanted: [], wait: () => cells.writes.putTree(newCellsOfNode(node, isStoredIn(cells))) };
+    return indexStub(ref, node, cells.scope.source);
   };
 
 /** The note of a deleted directory, or of a drive changed as a whole, gets the bytes that only the log keeps now. */

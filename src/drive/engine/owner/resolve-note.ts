@@ -1,25 +1,18 @@
 // Adds the nodes at the path, before and after, to a note of a change for the log.
 
 import { type Awaitable, after } from "../../../core/io.js";
-import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import { cellOf } from "../../cad3/encoding/cell.js";
 import { lazyRef } from "../../cad3/open.js";
 import { isBranch } from "../../cad3/ref.js";
 import type { Value } from "../../cad3/value.js";
 import { viewOf } from "../../dlfs/node.js";
 import { heldAt } from "../content/tree-read.js";
-import type { LogNote, LogTicket, Noted } from "../log/entry.js";
-import { newCells } from "../new-cells.js";
+import type { Noted } from "../log/entry.js";
 import type { Draft } from "../owner-queue.js";
+import { putNew } from "../write-set.js";
 
 /** A noted change, with the roots before and after it. */
-export interface Moment {
-  readonly note: LogNote;
-  readonly before: Value | undefined;
-  readonly after: Value | undefined;
-  readonly reason: NotUndoable | undefined;
-  readonly ticket: LogTicket;
-}
+export type Moment = Omit<Noted, "drive" | "kept">;
 
 interface NotedGround {
   readonly drive: string;
@@ -45,7 +38,7 @@ function nodeOfNote(
   path: readonly string[],
   { draft, ends }: NotedGround,
 ): Awaitable<Value | undefined> {
-  const { scope, writes } = draft;
+  const { scope } = draft;
   if (root === undefined) return undefined;
   const found = scope.run(() => {
     const held = heldAt({ value: root }, path);
@@ -60,8 +53,7 @@ function nodeOfNote(
     const node = lazyRef(held.ref, scope.source);
     if (held.isStored) return node;
     // A node between two steps of a change is in no root.
-    const isStored = (hash: string): boolean => scope.has(hash) || writes.has(hash);
-    return writes.putTree(newCells(held.value, isStored)).then(() => node);
+    return putNew(held.value, draft).then(() => node);
   });
 }
 

@@ -2,19 +2,16 @@
 
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { yieldToLoop } from "../../../core/io.js";
 import { codeOf } from "../../../core/unknown.js";
 import { asBuffer, isHashOf } from "../../cad3/ref.js";
+import { createTurn } from "../../turn.js";
 import type { TakeCell } from "../cell-store.js";
 import { checkHash, storeDamaged } from "../checks.js";
 import { type Place, placeOf, type Tables, unstamped } from "../tables.js";
 import { runsOf } from "./pack-format.js";
 
 /** Bytes and cells read and hashed between yields. Small cells cost their buffers and the collection of these. */
-const BYTES_PER_TURN = 262_144;
-const CELLS_PER_TURN = 128;
-/** Most milliseconds between yields: while V8 marks a large heap, each buffer that is made can cost milliseconds. */
-const MAX_MS_PER_TURN = 10;
+const PER_TURN = { bytes: 262_144, units: 128 };
 
 export interface ReadParts {
   readonly tables: Tables;
@@ -47,7 +44,7 @@ export async function readCells(hashes: readonly Uint8Array[], parts: ReadParts)
 async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(Uint8Array | undefined)[]> {
   const { cells, chunks } = parts.tables;
   const found: (Uint8Array | undefined)[] = [];
-  const turn = createByteTurn(parts);
+  const turn = createTurn(PER_TURN);
   const wanted: Wanted[] = [];
   // Neighbours are mostly of one kind, and each look into a table costs about as much as a third of the hash.
   let isChunkLikely = false;
@@ -60,7 +57,7 @@ async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(U
     isChunkLikely = place !== undefined;
     found.push(row && verifyCell(unstamped(row), hash));
     if (place !== undefined) wanted.push(wantedAt(placeOf(place), at, hash));
-    const waiting = turn(row?.length ?? 0);
+    const waiting = turn(row?.length)?.then(parts.checkGoesOn);
     if (waiting !== undefined) await waiting;
   }
   const { reader, take } = parts;
@@ -68,7 +65,7 @@ async function find(hashes: readonly Uint8Array[], parts: ReadParts): Promise<(U
     const cell = verifyCell(bytes, hash);
     if (take === undefined) found[at] = cell;
     else take(at, cell);
-    const waiting = turn(bytes.length);
+    const waiting = turn(bytes.length)?.then(parts.checkGoesOn);
     if (waiting !== undefined) await waiting;
   }
   return found;
@@ -86,22 +83,6 @@ const wantedAt = ({ pack, offset, length }: Place, at: number, hash: Uint8Array)
   at,
   hash,
 });
-
-/** Called with the bytes just processed; returns a promise when others should run. */
-function createByteTurn({ checkGoesOn }: ReadParts): (bytes: number) => Promise<void> | undefined {
-  let [done, cells, since] = [0, 0, performance.now()];
-  const yieldToOthers = async (): Promise<void> => {
-    await yieldToLoop();
-    [done, cells, since] = [0, 0, performance.now()];
-    checkGoesOn();
-  };
-  return (bytes) => {
-    done += bytes;
-    cells += 1;
-    const isShort = done < BYTES_PER_TURN && cells < CELLS_PER_TURN && performance.now() - since < MAX_MS_PER_TURN;
-    return isShort ? undefined : yieldToOthers();
-  };
-}
 
 /** @throws STORE_DAMAGED */
 function verifyCell(bytes: Uint8Array, hash: Uint8Array): Uint8Array {

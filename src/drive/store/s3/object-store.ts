@@ -34,14 +34,13 @@ import { createViews, type Views } from "./roots/views.js";
 export interface ObjectStoreOptions extends BucketOptions {
   /** A dedicated folder on a local disk for the read cache; may be emptied whenever no store is open. */
   readonly cachePath: string;
-  /** Maximum size of the read cache in bytes. */
-  readonly cacheBytes?: number | undefined;
   readonly log?: Log | undefined;
   /** Current time in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
 }
 
-const DEFAULT_CACHE_BYTES = 1 << 30;
+/** Maximum size of the read cache in bytes. */
+const CACHE_BYTES = 1 << 30;
 
 /**
  * Opens a store in a bucket shared by any number of processes. The bucket must offer conditional puts, and read-after-write
@@ -51,11 +50,11 @@ const DEFAULT_CACHE_BYTES = 1 << 30;
  * version does not know
  */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<CellStore> {
-  const { log = silentLog, now = Date.now, cachePath: folder, cacheBytes = DEFAULT_CACHE_BYTES } = options;
+  const { log = silentLog, now = Date.now, cachePath: folder } = options;
   return withStoreErrors(log, async () => {
     const { client, hasDigests } = await openBucket(options, log);
     makeFolder(folder);
-    const cache = openLocalCache(join(folder, "read"), cacheBytes);
+    const cache = openLocalCache(join(folder, "read"), CACHE_BYTES);
     const views = createViews();
     const source = createPackSource({ client, cache, views });
     const uploads = createUploads({ client, source, views, now, log });

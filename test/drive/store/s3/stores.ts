@@ -22,7 +22,6 @@ export function storesOn(endpoint: string, more: Partial<ObjectStoreOptions> = {
       const store = await openObjectStore({
         ...{ endpoint, bucket: BUCKET, region: REGION, credentials: CREDENTIALS, patience: IMPATIENT },
         cachePath: join(folder, String(opened.length)),
-        cacheBytes: 64 << 20,
         ...more,
         ...options,
       });

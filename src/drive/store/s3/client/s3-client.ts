@@ -54,8 +54,8 @@ export type PutIfResult =
 export interface S3Client {
   /** `undefined` if there is no such object. @throws STORE_DAMAGED if it is longer than `maxBytes` */
   get(key: string, maxBytes: number): Promise<Fetched | undefined>;
-  /** Like `get`, but returns `same` if the entity tag has not changed. */
-  getChanged(key: string, etag: string, maxBytes: number): Promise<Fetched | "same" | undefined>;
+  /** Like `get`, but returns `same` if the object has this entity tag. */
+  getChanged(key: string, etag: string | undefined, maxBytes: number): Promise<Fetched | "same" | undefined>;
   /** Exactly these bytes; `undefined` if there is no such object. @throws STORE_DAMAGED if it is shorter */
   getRange(key: string, offset: number, length: number): Promise<Buffer | undefined>;
   /** Retried until it is known to have succeeded; for objects whose content never changes. */
@@ -175,7 +175,7 @@ export function createS3Client(options: S3Options): S3Client {
       return status === 404 ? undefined : { bytes: body, etag };
     },
     async getChanged(key, known, maxBytes) {
-      const condition = { "if-none-match": known };
+      const condition: Record<string, string> = known === undefined ? {} : { "if-none-match": known };
       const { status, body, etag } = await request({ method: "GET", key, condition, accepts: [304], maxBytes });
       if (status === 304) return "same";
       return status === 404 ? undefined : { bytes: body, etag };

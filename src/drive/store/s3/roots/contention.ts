@@ -51,7 +51,7 @@ export interface Contention {
 }
 
 export interface ContentionParts {
-  readonly client: Pick<S3Client, "get" | "getChanged" | "put">;
+  readonly client: Pick<S3Client, "getChanged" | "put">;
   readonly now: () => number;
   /** At least 0, below 1. */
   readonly random?: () => number;
@@ -113,8 +113,7 @@ export function createContention({ client, now, random = Math.random, wait = del
       if (!isBurst || at - contest.lookedAt < LOOK_MS) return;
       contest.lookedAt = at;
       const { mark: last } = contest;
-      const key = waitingKey(owner);
-      const looking = last ? client.getChanged(key, last, MAX_MARK_BYTES) : client.get(key, MAX_MARK_BYTES);
+      const looking = client.getChanged(waitingKey(owner), last || undefined, MAX_MARK_BYTES);
       const found = await looking.catch(() => "same" as const);
       if (found === "same") return;
       contest.mark = found?.etag ?? "";

@@ -129,11 +129,7 @@ async function readRoot(
   known: LoadedRoot | undefined,
   { client, cache, hasDigests }: OwnerRootsParts,
 ): Promise<LoadedRoot> {
-  const key = rootKey(owner);
-  const get = (): Promise<Fetched | "same" | undefined> =>
-    known === undefined
-      ? client.get(key, MAX_ROOT_OBJECT_BYTES)
-      : client.getChanged(key, known.etag, MAX_ROOT_OBJECT_BYTES);
+  const get = () => client.getChanged(rootKey(owner), known?.etag, MAX_ROOT_OBJECT_BYTES);
   let missed: string | undefined;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const found = hasDigests ? await whole(get) : await get();
