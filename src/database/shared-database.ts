@@ -81,25 +81,6 @@ export function openShared(folder: string, { maxTables, flush, check }: SharedDa
   }
 }
 
-/**
- * Opens a database with tables, which are made if they are missing. Nothing stays open where that fails.
- * @throws as {@link openShared}, and the system's error if there is no room for them
- */
-export function openDatabase<Name extends string>(
-  folder: string,
-  names: readonly Name[],
-  options: Omit<SharedDatabaseOptions, "maxTables">,
-): { readonly env: SharedDatabase } & Readonly<Record<Name, Table>> {
-  const env = openShared(folder, { ...options, maxTables: names.length + 1 });
-  try {
-    const tables = Object.fromEntries(names.map((name) => [name, openTable(env, name)])) as Record<Name, Table>;
-    return { env, ...tables };
-  } catch (error) {
-    void env.close();
-    throw error;
-  }
-}
-
 /** @throws Error if the table is not there and cannot be made */
 export const openTable = (env: SharedDatabase, name: string): Table => env.openDB({ ...BINARY, name });
 
