@@ -451,6 +451,7 @@ describe("changed encodings", () => {
           expect(toHex(encode(back))).toBe(toHex(encode(some)));
           expect(hashOf(rebuilt(back))).toBe(hashOf(some));
         }),
+        { numRuns: 50 },
       );
     });
 
@@ -469,6 +470,7 @@ describe("changed encodings", () => {
           expect(hashOf(opened)).toBe(hashOf(some));
           expect(hashOf(rebuilt(materialize(opened)))).toBe(hashOf(some));
         }),
+        { numRuns: 50 },
       );
     });
   });
@@ -483,7 +485,7 @@ describe("changed encodings", () => {
             (result) => expect(toHex(encode(rebuilt(result)))).toBe(toHex(input)),
           );
         }),
-        { numRuns: 600 },
+        { numRuns: 350 },
       );
     });
 
@@ -499,7 +501,7 @@ describe("changed encodings", () => {
             },
           );
         }),
-        { numRuns: 400 },
+        { numRuns: 250 },
       );
     });
 
@@ -521,7 +523,7 @@ describe("changed encodings", () => {
             (result) => expect(toHex(encode(rebuilt(result)))).toBe(toHex(input)),
           );
         }),
-        { numRuns: 400 },
+        { numRuns: 250 },
       );
     });
 
@@ -533,7 +535,7 @@ describe("changed encodings", () => {
             (result) => expect(toHex(encode(rebuilt(result)))).toBe(toHex(input)),
           );
         }),
-        { numRuns: 2000 },
+        { numRuns: 1000 },
       );
     });
   });

@@ -107,8 +107,6 @@ function walksOf({ levels, base }: Watched): Walks {
  * What trees need that are deeper than a process may open files, and whose paths are longer than a system call takes.
  */
 export function deepTreeSuite(LEVELS: number, watched: Watched = { levels: LEVELS, base: 512 }): void {
-  const FILES = filesBelow(512, LEVELS);
-
   test(`needs few descriptors and lets others run: ${watched.levels} levels`, async () => {
     await inArena(async ({ root }) => {
       makeDeepTree(root, "d", watched.levels);
@@ -129,22 +127,24 @@ export function deepTreeSuite(LEVELS: number, watched: Watched = { levels: LEVEL
   });
 
   test("is walked, many times at once, by a process that may open 1,024 files", async () => {
+    const { base } = watched;
     await inArena(async ({ root }) => {
       makeDeepTree(root, "d", LEVELS);
-      makeDeepTree(root, "other", 512);
+      makeDeepTree(root, "other", base);
       const under = ["sh", "-ec", 'ulimit -n 1024; exec "$@"', "sh"];
       const config = { roots: { [ROOT]: { path: root, durability: "none" as const } }, limits: LIMITS };
       await withChild({ config, under }, async (child) => {
-        const path = down(512);
+        const path = down(base);
         const same = { path, ...patient };
         const answers = await Promise.all([
           ...Array.from({ length: 3 }, () => child.invoke("du", same)),
           child.invoke("glob", { ...same, pattern: "**/bottom" }),
           child.invoke("grep", { ...same, pattern: "x", output: "count" }),
-          child.invoke("copy", { path, to: `other/${down(510)}/copied`, recursive: true }),
+          child.invoke("copy", { path, to: `other/${down(base - 2)}/copied`, recursive: true }),
         ]);
         expect(answers.map(({ code }) => code)).toEqual(answers.map(() => "ok"));
-        for (const { output } of answers.slice(0, 3)) expect(output).toMatchObject({ files: FILES, complete: true });
+        for (const { output } of answers.slice(0, 3))
+          expect(output).toMatchObject({ files: filesBelow(base, LEVELS), complete: true });
         for (const path of ["d", "other"]) {
           expect(await child.invoke("delete", { path, recursive: true })).toMatchObject({ code: "ok" });
         }

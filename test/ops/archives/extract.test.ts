@@ -431,19 +431,19 @@ test("a packed tar whose directories are mixed is not unpacked again and again",
   };
   const dirs = Array.from({ length: 20 }, (_, index) => `d${index}`);
   for (const dir of dirs) put(`${dir}/a`);
-  put("big", Buffer.alloc(40_000_000));
+  put("big", Buffer.alloc(34_000_000));
   for (const dir of dirs) put(`${dir}/b`);
   execFileSync("tar", ["-czf", at("x.tgz"), "-C", at("src"), ...order]);
   const failed = await fail({ root: "r", path: "x.tgz", destPath: "out" });
   expect(failed).toMatchObject({ code: "TOO_LARGE", message: expect.stringContaining("as a zip") });
   expect(ground.names()).not.toContain("out");
-  const few = order.filter((name) => !/^d1\d/.test(name));
+  const few = order.filter((name) => !/^d([3-9]|1\d)/.test(name));
   execFileSync("tar", ["-czf", at("x.tgz"), "-C", at("src"), ...few]);
-  expect(await extract({ root: "r", path: "x.tgz", destPath: "out" })).toMatchObject({ extracted: 21 });
+  expect(await extract({ root: "r", path: "x.tgz", destPath: "out" })).toMatchObject({ extracted: 7 });
 });
 
 test("large archives are unpacked over what is there one after the other, and others run meanwhile", async () => {
-  const many = Array.from({ length: 5100 }, (_, index) => ({ name: `${index % 50}/${index}`, content: "" }));
+  const many = Array.from({ length: 5001 }, (_, index) => ({ name: `${index % 50}/${index}`, content: "" }));
   ground.put("x.zip", await zipOf(many));
   ground.put("y.zip", await zipOf([{ name: "a", content: "a" }]));
   for (const name of ["one", "two", "three"]) ground.mkdir(name);
@@ -457,6 +457,6 @@ test("large archives are unpacked over what is there one after the other, and ot
   const all = Promise.all([large("one", "two"), large("two", "one")]);
   expect(await extract({ root: "r", path: "y.zip", destPath: "three" })).toMatchObject({ extracted: 1 });
   expect(ended).toEqual([]);
-  expect(await all).toMatchObject([{ extracted: 5100 }, { extracted: 5100, files: { length: 5000 }, truncated: true }]);
+  expect(await all).toMatchObject([{ extracted: 5001 }, { extracted: 5001, files: { length: 5000 }, truncated: true }]);
   expect(ended).toEqual([0, 50]);
 });
