@@ -50,8 +50,8 @@ function openBy(engine: EngineName): OpenedBackend {
   };
 }
 
-backendSuite("host, calls in the thread pool", () => openConfigured({ io: "pool", durability: "none" }), links);
-backendSuite("host, flushed to the disk", () => openConfigured({ durability: "flush" }, diskDirectory()), links);
+const inPool = () => openConfigured({ io: "pool", durability: "flush" }, diskDirectory());
+backendSuite("host, calls in the thread pool, flushed to the disk", inPool, links);
 backendSuite("host, openat2", async () => openBy("openat2"), links);
 backendSuite("host, real-path check", async () => openBy("real-path check"), links);
 backendSuite("temp, synchronous calls", () => openConfigured("temp"), links);
