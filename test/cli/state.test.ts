@@ -115,7 +115,7 @@ function runIn(
       cwd: place,
       input,
       encoding: "utf8",
-      env: { ...process.env, HOME: place, PASSPHRASE: "correct horse battery" },
+      env: { ...process.env, HOME: place },
     },
   });
   // A shell tells of a signal by its number.
@@ -132,8 +132,7 @@ const write = (root: string, path: string): string[] => {
   const key = root === "notes" ? ["--key", "./alice.key"] : [];
   return configured("call", "file:write", JSON.stringify({ root, path, content: "x" }), ...key);
 };
-const backup = (name: string): string[] =>
-  configured("backup", "create", name, "--drives", "--passphrase", "env:PASSPHRASE");
+const backup = (name: string): string[] => configured("backup", "create", name, "--drives", "--plaintext");
 
 describe("a state folder in which files cannot get longer", () => {
   test.each<[string, string[], number, string]>([
@@ -191,9 +190,11 @@ describe("a state folder with damaged files", () => {
     const whole = readFileSync(file);
     const flipped = Buffer.from(whole);
     flipped.writeUInt8(flipped.readUInt8(24) ^ 1, 24);
-    for (const bytes of [Buffer.alloc(0), whole.subarray(0, 6_000), flipped]) {
+    const commands = [configured("drive", "ls"), configured("drive", "gc"), backup("damaged.backup")];
+    for (const [at, bytes] of [Buffer.alloc(0), whole.subarray(0, 6_000), flipped].entries()) {
       writeFileSync(file, bytes);
-      for (const args of [configured("drive", "ls"), configured("drive", "gc"), backup("damaged.backup")]) {
+      // All of them open it in one way: each damage is shown by one, and one damage by all.
+      for (const args of at === 0 ? commands : commands.slice(0, 1)) {
         const { ended, status, stderr } = runIn(folder, args);
         expect({ ended, status, stderr }).toMatchObject({ ended: "itself", status: 78 });
         expect(stderr).toMatch(/^[^\n]*damaged[^\n]*\n$/);

@@ -126,7 +126,7 @@ describe("the same as ripgrep", () => {
         };
         expect((await ours(what)).sort()).toEqual(ripgrep(what, isText).sort());
       }),
-      { numRuns: 120 },
+      { numRuns: 60 },
     );
   });
 });

@@ -1,10 +1,12 @@
-// Exchanges two entries of a directory without pause, until it is killed: `node racer.mjs <directory> <a> <b>`.
+// Exchanges two entries of a directory without pause, until a file is made: `node racer.mjs <file>`. It is told of each race by a
+// line, `[directory, a, b]`, and tells of the first exchange and of the end.
 // The directory is held open, so the exchanging goes on where a rename takes the directory.
-import { closeSync, constants, openSync, renameSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 
 const RENAME_EXCHANGE = 2;
 const BATCH = 2000;
-const [, , directory = "", a = "", b = ""] = process.argv;
+const [, , flag = ""] = process.argv;
+let [directory, a, b] = ["", "", ""];
 const parent = process.ppid;
 
 async function systemExchange() {
@@ -32,20 +34,27 @@ const exchange = await systemExchange().catch(() => {
   return renameLoop;
 });
 
-let announced = false;
-while (process.ppid === parent) {
-  let fd;
-  try {
-    fd = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
-  } catch {
-    continue;
+function race() {
+  let announced = false;
+  while (process.ppid === parent && !existsSync(flag)) {
+    let fd;
+    try {
+      fd = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+    } catch {
+      continue;
+    }
+    for (let count = 0; count < BATCH && exchange(fd); count++) {
+      if (!announced) writeSync(1, `${method}\n`);
+      announced = true;
+    }
+    closeSync(fd);
   }
-  for (let count = 0; count < BATCH && exchange(fd); count++) {
-    if (announced) continue;
-    announced = true;
-    // Written before the loop goes on: a pipe takes it at once.
-    process.stdout._handle?.setBlocking?.(true);
-    process.stdout.write(`${method}\n`);
-  }
-  closeSync(fd);
+  rmSync(flag, { force: true });
+  writeSync(1, "over\n");
+}
+
+const bytes = Buffer.alloc(65_536);
+for (let length = readSync(0, bytes); length > 0; length = readSync(0, bytes)) {
+  [directory, a, b] = JSON.parse(bytes.toString("utf8", 0, length));
+  race();
 }

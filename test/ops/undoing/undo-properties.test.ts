@@ -106,7 +106,7 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
   }
 
   const anySteps = fc.array(anyOperation, { minLength: 3, maxLength: 14 });
-  const runs = { numRuns: 8, examples: MOVED_TREES };
+  const runs = { numRuns: 6, examples: MOVED_TREES };
 
   test("brings back the first state, and undoing that the last, byte for byte", async () => {
     const property = fc.asyncProperty(anySteps, async (steps) => {
@@ -130,7 +130,7 @@ describe.each(["host", "temp"])("undoing everything in reverse, on a %s root,", 
       await undoAll(undos);
       expect(snapshotOf(dir)).toEqual(last);
     });
-    await fc.assert(property, { numRuns: 30 });
+    await fc.assert(property, { numRuns: 15 });
   });
 
   test("does so in one call", async () => {
@@ -389,7 +389,7 @@ describe("changes of drives", () => {
   }
 
   const anySteps = fc.array(anyOperation, { minLength: 3, maxLength: 24 });
-  const RUNS = { numRuns: 10, examples: MOVED_TREES };
+  const RUNS = { numRuns: 6, examples: MOVED_TREES };
 
   test("undoing everything in reverse on a drive brings back the first tree, and undoing that the last", async () => {
     const runs = fc.asyncProperty(anySteps, async (steps) => {

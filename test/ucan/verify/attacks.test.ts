@@ -113,7 +113,7 @@ describe("a token that was changed by somebody without its key", () => {
           expect(written(before.get(token))).toEqual(expect.arrayContaining(written(held)));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 
@@ -189,7 +189,7 @@ describe("those who hold a grant, and everybody's tokens", () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
     // Else nothing was shown.
     expect(given).toBeGreaterThan(0);
@@ -634,7 +634,7 @@ test("what random delegations give is what the rules say", () => {
         }
       }
     }),
-    { numRuns: 250 },
+    { numRuns: 150 },
   );
   // Else it was all about single tokens, or about nothing.
   const counts = [1, 2, 3].map((depth) => depths.filter((one) => one === depth).length);

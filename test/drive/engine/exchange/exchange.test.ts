@@ -124,7 +124,7 @@ test("venues that exchange exports, early, late, twice or never, come to the sam
       expect(await exported(venues[0])).toEqual(one);
       expect(await exported(venues[1])).toEqual(one);
     }),
-    { numRuns: 200 },
+    { numRuns: 80 },
   );
 });
 
