@@ -295,8 +295,10 @@ describe("large JSON", () => {
     "large integers": list("12345678901234567890", 49_000),
     "one large integer": "9".repeat(100_000),
   };
-  /** What every surface is sent. */
-  const SOME = ["3,500 records of two fields", "depth", "large integers"];
+  /** What the others are sent: one parser reads all input, and records of jobs, lines of MCP and arguments hold depth in their own ways. */
+  const SOME = ["3,500 records of two fields", "depth"];
+  /** Beside these, which go the same way: over HTTP from the endpoint on, in MCP from the message on. */
+  const ALIKE = ["invoke", "MCP over HTTP"];
 
   /** Where names repeat, the last one stands. */
   const written = (value: string): string => (value.startsWith('{"a":1,"a"') ? '{"a":1}' : value);
@@ -313,6 +315,8 @@ describe("large JSON", () => {
       expect(answer).toContain('"created":true');
       expect((await text()) === written(value)).toBe(true);
     });
+
+    if (ALIKE.includes(surface)) return;
 
     test("8 MB of records are written as they are, with their large integers", async () => {
       const value = `[${numbered(49_000, (n) => `{"id":${n + 1}1234567890123456789,"text":"${"x".repeat(125)}"}`)}]`;

@@ -231,16 +231,14 @@ describe("a venue that runs", () => {
     if (times === 2) expect(shown).toMatch(/\(file:write by token by \S+\)\n[^\n]*Allow once\?/);
   });
 
-  test.each(["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u{e0041}", "\u3164", "\u202e"])(
-    "what takes no place on a screen is shown by its number: %j",
-    async (char) => {
-      const shown = await asked(`a${char}b.md`, `n${char}ew\n`);
-      const code = `\\u{${char.codePointAt(0)?.toString(16)}}`;
-      expect(shown).toContain(`docs:a${code}b.md`);
-      expect(shown).toContain(`+n${code}ew`);
-      expect(shown).not.toContain(char);
-    },
-  );
+  test("what takes no place on a screen is shown by its number", async () => {
+    const chars = ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u{e0041}", "\u3164", "\u202e"];
+    const shown = await asked(`a${chars.join("-")}b.md`, `n${chars.join("-")}ew\n`);
+    const codes = chars.map((char) => `\\u{${char.codePointAt(0)?.toString(16)}}`).join("-");
+    expect(shown).toContain(`docs:a${codes}b.md`);
+    expect(shown).toContain(`+n${codes}ew`);
+    for (const char of chars) expect(shown).not.toContain(char);
+  });
 
   test("a folder that waits is listed with its first names", async () => {
     const { folder, run, call, close } = await start();
