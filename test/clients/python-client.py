@@ -24,7 +24,7 @@ with Grid.connect(url) as venue:
     seen["asset"] = venue.get_asset_content(asset_id) == content
     seen["written"] = venue.run("file:write", {"path": "file://tmp/d.bin", "contentRef": str(asset_id)})
     job = venue.invoke("file:list", {"path": "file://tmp"})
-    job.wait(timeout=10)
+    job.wait(timeout=120)
     seen["names"] = [entry["name"] for entry in job.output["entries"]]
     seen["job"] = venue.get_job(job.id).id == job.id
     try:

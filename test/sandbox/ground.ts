@@ -163,7 +163,7 @@ export function useShell(options: ShellGroundOptions = {}): ShellGround {
         argv: ["/bin/sh", "-c", command],
         command,
       },
-      ...{ cwd: "/workspace", env: ENV, timeoutMs: 20_000, outputBytes: 1_048_576, keep: "head", ...patch },
+      ...{ cwd: "/workspace", env: ENV, timeoutMs: 200_000, outputBytes: 1_048_576, keep: "head", ...patch },
     }),
     async sh(command, patch = {}) {
       return endOf(await here().adapter.exec(ground.request(command, patch), patch.context));

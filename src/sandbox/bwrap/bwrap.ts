@@ -26,7 +26,8 @@ import { withRemedy } from "./user-namespaces.js";
 import { connectNetwork, type NetworkTool, NO_NETWORK_TOOL, networkTools } from "./user-network.js";
 
 const PLACES = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
-const PROBE_MS = 5_000;
+/** A venue that finds a busy machine once would run no command until it ends. */
+const PROBE_MS = 20_000;
 const NO_DIRECTORY = /^bwrap: Can't chdir to /;
 /**
  * Reports that the command runs, closes the descriptor of the report, and executes the command. Removes variables that

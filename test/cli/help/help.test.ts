@@ -215,7 +215,7 @@ describe("completions", () => {
         env: { PATH: `${programFolder()}:${BARE.PATH}`, HOME: folder, TERM: "dumb" },
         encoding: "utf8",
         // What is not completed is waited for in vain.
-        timeout: 60_000,
+        timeout: 180_000,
       });
       expect(output).toContain(completed);
       expect(output).not.toMatch(/bad |not found|not an identifier|error/);
