@@ -350,8 +350,10 @@ describe("links in a feed", () => {
 
   test("a link out of the root tells nothing of what happens there", () =>
     onLinks(async (root, outside) => {
-      const text = await told(root, { topic: "files:r/out" }, async () => writeFileSync(join(outside, "new"), "x"));
-      expect(text).not.toContain("new");
+      const text = await told(root, { topic: "files:r/out" }, async () => {
+        writeFileSync(join(outside, "new-outside"), "x");
+      });
+      expect(text).not.toContain("new-outside");
     }));
 });
 

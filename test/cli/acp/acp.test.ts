@@ -107,7 +107,7 @@ describe("venue-files acp", () => {
     expect(listed.stdout).toMatch(
       /SESSION +UPDATED +DIRECTORY +TITLE\n +kept +2026-11-29T00:00:00Z +\/\S+ +A title\n$/,
     );
-    expect(listed.stdout).not.toContain("far");
+    expect(listed.stdout).not.toMatch(/^ *far /m);
     const resumed = await runHere([...args, "--resume", "kept", "--prompt", asks("tools/call", edit), ...agent]);
     expect(resumed.stdout).toContain("Session kept in ");
     expect(resumed.stdout).toMatch(/file:edit +docs:notes\.txt +NOT_FOUND/);

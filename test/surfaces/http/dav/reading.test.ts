@@ -755,7 +755,9 @@ describe("validators", () => {
   test("a stamp outlives the venue, tells nothing of the file, and is another one with another key", async () => {
     const first = tag(await dav("HEAD", "docs/large"));
     const { dev, ino, size } = statSync(join(served.docs, "large"));
-    for (const number of [dev, ino, size]) expect(first).not.toContain(`${number}`);
+    // Two digits may be there by chance.
+    const numbers = [dev, ino, size].map(String).filter((number) => number.length > 5);
+    for (const number of numbers) expect(first).not.toContain(number);
     const again = await serveDav({ webdav: true, file: { roots: { docs: { path: served.docs } } } });
     const other = await serveDav({
       webdav: true,

@@ -327,7 +327,8 @@ describe("auth:whoami", () => {
         grants: [PUBLIC],
         grantsTruncated: false,
       });
-      expect(JSON.stringify(answer)).not.toMatch(/hers|docs/);
+      // A DID may hold such words by chance.
+      expect(JSON.stringify(answer).replaceAll(ground.venue.did, "")).not.toMatch(/hers|docs/);
     });
 
     test("the operator, by the local token and by its key", async () => {
