@@ -309,7 +309,11 @@ describe("proxies", () => {
     const post = { method: "POST", headers: json };
 
     test("a call, its job, and every address carry the prefix", async () => {
-      const operation = { operation: "v/ops/file/write", input: { root: "scratch", path: "a.txt", content: "hello" } };
+      const operation = {
+        operation: "v/ops/file/write",
+        input: { root: "scratch", path: "a.txt", content: "hello" },
+        wait: true,
+      };
       const made = await ask("/files/api/v1/invoke", post, JSON.stringify(operation));
       expect(made.status).toBe(201);
       const { id, status } = JSON.parse(await made.text());

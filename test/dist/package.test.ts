@@ -314,7 +314,8 @@ describe("the library, built, under plain Node", () => {
   test("runs the example of an adapter of one's own", async () => {
     const running = startNode([join(PACKAGE, "examples/second-adapter.mjs"), "0"]);
     const [, url] = await running.until(/curl -s (\S+)\/api\/v1\/invoke/);
-    const roll = async (input: object) => (await invoke(url ?? "", { operation: "v/ops/dice/roll", input })).json();
+    const roll = async (input: object) =>
+      (await invoke(url ?? "", { operation: "v/ops/dice/roll", input, wait: true })).json();
     expect(await roll({ sides: 2 })).toMatchObject({ status: "COMPLETE", output: { points: expect.any(Number) } });
     expect(await roll({ sides: 3 })).toMatchObject({ status: "FAILED", error: "'sides' must be even" });
     expect(await roll({ sides: 1 })).toMatchObject({ error: "'sides' must be between 2 and 1000" });
@@ -374,7 +375,7 @@ describe("the command line, built, under plain Node", () => {
 
   test("serves", async () => {
     const served = await serve([]);
-    const response = await invoke(served.url, { operation: "file:roots" });
+    const response = await invoke(served.url, { operation: "file:roots", wait: true });
     expect(response.status).toBe(201);
     expect(await response.json()).toMatchObject({ status: "COMPLETE", output: { roots: [{ name: "tmp" }] } });
     expect((await served.stop()).status).toBe(0);

@@ -129,7 +129,10 @@ describe("exact numbers", () => {
   type Caller = (operation: string, input: string) => Promise<string>;
 
   const CALLERS: readonly [string, Caller][] = [
-    ["invoke", (operation, input) => post("/api/v1/invoke", `{"operation":"file:${operation}","input":${input}}`)],
+    [
+      "invoke",
+      (operation, input) => post("/api/v1/invoke?wait=true", `{"operation":"file:${operation}","input":${input}}`),
+    ],
     ["run", (operation, input) => post("/api/v1/run", `{"operation":"file:${operation}","input":${input}}`)],
     [
       "MCP over HTTP",
@@ -176,7 +179,8 @@ describe("exact numbers", () => {
   });
 
   test("over HTTP, value is written with every digit, and the record of the job keeps them", async () => {
-    await post("/api/v1/invoke", `{"operation":"file:write","input":{"root":"tmp","path":"a.json","value":${VALUE}}}`);
+    const write = `{"operation":"file:write","input":{"root":"tmp","path":"a.json","value":${VALUE}}}`;
+    await post("/api/v1/invoke?wait=true", write);
     await post("/mcp", rpc("write", `{"root":"tmp","path":"b.json","value":${VALUE}}`));
     for (const path of ["a.json", "b.json"]) {
       const input = `{"root":"tmp","path":"${path}","mode":"text"}`;
@@ -184,7 +188,7 @@ describe("exact numbers", () => {
       expect(JSON.parse(text)).toMatchObject({ content: VALUE });
     }
     const input = { root: "tmp", path: "a.json", mode: "json" };
-    const read = await invoke(url, { operation: "file:read", input });
+    const read = await invoke(url, { operation: "file:read", input, wait: true });
     const job = read.headers.get("location") ?? "";
     expect(await read.text()).toContain(VALUE);
     expect(await (await send(url + job)).text()).toContain(VALUE);

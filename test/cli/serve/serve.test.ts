@@ -383,7 +383,7 @@ test("SIGHUP changes all of several venues, or none of them", async () => {
   await served.until(/Stop with Ctrl-C/);
   const urls = [...served.stdout().matchAll(/listens on (\S+)\n/g)].map(([, url]) => url);
   const rootsOf = async (url = "") => {
-    const job = (await (await invoke(url, { operation: "file:roots" })).json()) as Job;
+    const job = (await (await invoke(url, { operation: "file:roots", wait: true })).json()) as Job;
     return job.output.roots.map(({ name }) => name);
   };
   const reload = async (text: string, outcome: RegExp) => {

@@ -376,7 +376,7 @@ describe("revoke", () => {
     const ucans = [await tokenOf("bob", "carol", { proofs: [first] })];
     const bearer = mintIdentity({ key: PEOPLE.carol, audience: did("venue"), clock: systemClock });
     const read = async () => {
-      const stat = { operation: "file:stat", input: { root: "docs", path: "reports/q3.md" }, ucans };
+      const stat = { operation: "file:stat", input: { root: "docs", path: "reports/q3.md" }, ucans, wait: true };
       return (await invoke(served.url, stat, bearer)).json();
     };
     expect(await read()).toMatchObject({ status: "COMPLETE", output: { exists: true } });

@@ -49,7 +49,7 @@ async function told(served: DavVenue, way: Way, name: string) {
   });
   const refused = await ask("PUT", `/dav/docs/${name}`, { body: "y" });
   const invoked = await post(
-    "/api/v1/invoke",
+    "/api/v1/invoke?wait=true",
     call("file:transfer", { root: "docs", path: name, direction: "download" }),
   );
   const moved = await ask("MOVE", `/dav/docs/${name}`, {

@@ -78,7 +78,7 @@ export class UcanVenue {
   }
 
   async call({ bearer, ucans, root = "docs" }: UcanCall): Promise<{ status: number; job: Job }> {
-    const call = { operation: "file:read", input: { root, path: "a.txt" }, ucans };
+    const call = { operation: "file:read", input: { root, path: "a.txt" }, ucans, wait: true };
     const response = await invoke(this.venue.url, call, bearer);
     return { status: response.status, job: (await response.json()) as Job };
   }
