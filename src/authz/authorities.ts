@@ -19,32 +19,13 @@ interface OwnedRoot {
   readonly subpath?: readonly string[] | undefined;
 }
 
-/** Authorities of callers, for one set of rules and roots. */
-export interface Authorities {
-  of(context: SurfaceContext): Authority;
-  /**
-   * The caller's authority in operations on drives by name: everything in its own but approving, within the bounds of its
-   * identity tokens. Those of other callers have no names there, so proofs give nothing, and denials name nobody to ask.
-   */
-  inDrives(context: SurfaceContext): Authority;
-  /** Canonical DID of the owner of the drives that a caller uses: itself. `undefined`: no DID, or anonymous. */
-  driveOwner(context: SurfaceContext): string | undefined;
-  /** How the caps lists of a call are read. */
-  capsReading(context: SurfaceContext): CapsReading;
-  /** Name of the caller in records: `operator`, or its canonical DID. */
-  actorOf(context: SurfaceContext): string;
-  /** Canonical DID of a root's owner: its own, else the operator. `undefined` also for drives, which have many. */
-  ownerOf(root: string | undefined): string | undefined;
-  /** The venue's own DID. */
-  readonly venueDid: string | undefined;
-  readonly verifier: UcanVerifier<Grant>;
-}
+export type Authorities = ReturnType<typeof createAuthorities>;
 
-/** Precomputes everything that does not depend on the caller. */
+/** Authorities of callers, for one set of rules and roots. Precomputes everything that does not depend on the caller. */
 export function createAuthorities(
   rules: CapabilityRules & { readonly verifier: UcanVerifier<Grant> },
   roots: readonly OwnedRoot[],
-): Authorities {
+) {
   const { canonicalDid: canonical = (did) => did, verifier } = rules;
   const publicGrants = grantsOf(rules.publicCaps ?? []);
   const givenTo = new Map<string, Grant[]>();
@@ -58,6 +39,7 @@ export function createAuthorities(
   const onDrives = roots.flatMap(({ name, drive, subpath }) => (drive === undefined ? [] : [{ name, drive, subpath }]));
   const drives = new Set(onDrives.map(({ name }) => name));
   const anonymousDids = [rules.venueDid, venueDid].map((did) => `${did}:public`);
+  /** Canonical DID of the owner of the drives that a caller uses: itself. `undefined`: no DID, or anonymous. */
   const driveOwner = ({ callerDID, authentication, access }: SurfaceContext): string | undefined => {
     if (access !== undefined) return canonical(access.maker);
     if (callerDID === undefined || callerDID === "" || authentication === "public") return undefined;
@@ -88,19 +70,29 @@ export function createAuthorities(
     return { fault, tokens, self, bearsProofs: tokens.some(({ carriesCapabilities }) => carriesCapabilities) };
   };
   return {
+    /** The venue's own DID. */
     venueDid,
     verifier,
     driveOwner,
-    capsReading: (context) => ({ giver: driveOwner(context), canonicalDid: canonical, roots: onDrives }),
-    ownerOf: (root) => {
+    /** How the caps lists of a call are read. */
+    capsReading: (context: SurfaceContext): CapsReading => ({
+      ...{ giver: driveOwner(context), canonicalDid: canonical, roots: onDrives },
+    }),
+    /** Canonical DID of a root's owner: its own, else the operator. `undefined` also for drives, which have many. */
+    ownerOf: (root: string | undefined): string | undefined => {
       if (root !== undefined && drives.has(root)) return undefined;
       return (root === undefined ? undefined : shared.owners.get(root)) ?? operator;
     },
-    actorOf({ callerDID }) {
+    /** Name of the caller in records: `operator`, or its canonical DID. */
+    actorOf({ callerDID }: SurfaceContext): string {
       const did = canonicalIfGiven(callerDID, canonical);
       return did === undefined || did === operator ? "operator" : did;
     },
-    inDrives(given) {
+    /**
+     * The caller's authority in operations on drives by name: everything in its own but approving, within the bounds of its
+     * identity tokens. Those of other callers have no names there, so proofs give nothing, and denials name nobody to ask.
+     */
+    inDrives(given: SurfaceContext): Authority {
       const context: SurfaceContext = given.access === undefined ? given : holderOf(given.access);
       const owner = driveOwner(given) ?? NOBODY;
       const { fault, bearsProofs, self = { grants: [everyDriveOf(owner)], expiresAt: null } } = broughtBy(context);
@@ -110,7 +102,7 @@ export function createAuthorities(
         ...{ publicGrants: NONE, owners: new Map(), operator: undefined, roots: NONE },
       });
     },
-    of(given) {
+    of(given: SurfaceContext): Authority {
       // The bearer of an access token has the rights of its maker, and no proofs or public grants of its own.
       const { access } = given;
       const context: SurfaceContext = access === undefined ? given : holderOf(access);

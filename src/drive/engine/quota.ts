@@ -13,23 +13,7 @@ import { readIntact, summaryOf } from "./content/listing.js";
 import { sizesOf } from "./content/tree-read.js";
 import { isDamage } from "./fault.js";
 
-/** Total file sizes of an owner. */
-export interface Usage {
-  /**
-   * The total for these drives, remembered or counted by reading the whole tree.
-   * @throws STORE_UNAVAILABLE
-   */
-  bytesIn(drives: CadMap, overlay: Overlay): Promise<number>;
-  /**
-   * Like bytesIn, computed from the difference to drives whose total is known. Both must be loaded.
-   * @returns also the bytes of content that is no longer part of them
-   */
-  bytesAfter(drives: CadMap, before: Counted, overlay: Overlay): Promise<{ bytes: number; freed: number }>;
-  /** Remembers a total counted elsewhere. */
-  learn(drives: CadMap, bytes: number): void;
-}
-
-export interface Counted {
+interface Counted {
   readonly drives: CadMap;
   readonly bytes: number;
 }
@@ -41,8 +25,12 @@ const MAX_TOGETHER = 512;
 /** Maximum files held back because they may still cancel out. */
 const MAX_WAITING = 20_000;
 
-export function createUsage(pool: CellPool): Usage {
-  const known = createLru<number>(MAX_REMEMBERED, () => 1);
+export type Usage = ReturnType<typeof createUsage>;
+
+/** Total file sizes of an owner. */
+export function createUsage(pool: CellPool) {
+  const known = createLru<number>(MAX_REMEMBERED);
+  /** Remembers a total counted elsewhere. */
   const learn = (drives: CadMap, bytes: number): void => known.set(keyOf(drives), bytes);
   const count = async (drives: CadMap, before: CadMap | undefined, overlay: Overlay): Promise<Sum> => {
     const bag = new Bag();
@@ -52,12 +40,20 @@ export function createUsage(pool: CellPool): Usage {
   };
   return {
     learn,
-    async bytesIn(drives, overlay) {
+    /**
+     * The total for these drives, remembered or counted by reading the whole tree.
+     * @throws STORE_UNAVAILABLE
+     */
+    async bytesIn(drives: CadMap, overlay: Overlay): Promise<number> {
       const bytes = known.get(keyOf(drives)) ?? (await count(drives, undefined, overlay)).bytes;
       learn(drives, bytes);
       return bytes;
     },
-    async bytesAfter(drives, before, overlay) {
+    /**
+     * Like bytesIn, computed from the difference to drives whose total is known. Both must be loaded.
+     * @returns also the bytes of content that is no longer part of them
+     */
+    async bytesAfter(drives: CadMap, before: Counted, overlay: Overlay): Promise<Sum> {
       const remembered = known.get(keyOf(drives));
       if (remembered !== undefined) return { bytes: remembered, freed: Math.max(0, before.bytes - remembered) };
       const { bytes: more, freed } = await count(drives, before.drives, overlay);

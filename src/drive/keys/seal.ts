@@ -2,13 +2,6 @@
 
 import { createCipheriv, createDecipheriv, hkdfSync, KeyObject, randomBytes } from "node:crypto";
 
-/** Seals seeds at rest. Has no string form that could leak the key. */
-export interface Sealer {
-  seal(seed: Uint8Array, about: SealedFor): Sealed;
-  /** @returns 32 bytes, to be cleared by the caller; `undefined` if the record was not sealed with this venue key */
-  open(sealed: Sealed, about: SealedFor): Buffer | undefined;
-}
-
 /** The owner and key to which the seal is bound. */
 export interface SealedFor {
   readonly did: string;
@@ -27,8 +20,11 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** @param venueKey an Ed25519 private key, a secret key, or the secret bytes themselves */
-export function createSealer(venueKey: KeyObject | Uint8Array): Sealer {
+/**
+ * Seals seeds at rest. Has no string form that could leak the key.
+ * @param venueKey an Ed25519 private key, a secret key, or the secret bytes themselves
+ */
+export function createSealer(venueKey: KeyObject | Uint8Array) {
   const withKey = <T>(did: string, use: (key: Buffer) => T): T => {
     const material = materialOf(venueKey);
     const key = Buffer.from(hkdfSync("sha256", material, SALT, did, KEY_BYTES));
@@ -40,14 +36,15 @@ export function createSealer(venueKey: KeyObject | Uint8Array): Sealer {
     }
   };
   return {
-    seal: (seed, about) =>
+    seal: (seed: Uint8Array, about: SealedFor): Sealed =>
       withKey(about.did, (key) => {
         const nonce = randomBytes(NONCE_BYTES);
         const cipher = createCipheriv(CIPHER, key, nonce).setAAD(aadOf(about));
         const sealed = Buffer.concat([cipher.update(seed), cipher.final(), cipher.getAuthTag()]);
         return { nonce, sealed };
       }),
-    open: ({ nonce, sealed }, about) =>
+    /** @returns 32 bytes, to be cleared by the caller; `undefined` if the record was not sealed with this venue key */
+    open: ({ nonce, sealed }: Sealed, about: SealedFor): Buffer | undefined =>
       withKey(about.did, (key) => {
         if (nonce.length !== NONCE_BYTES || sealed.length !== KEY_BYTES + TAG_BYTES) return undefined;
         const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });

@@ -5,13 +5,6 @@ import type { Pin, RootRecord } from "./cell-store.js";
 /** A batch unused for this long counts as abandoned. */
 const DROPPED_AFTER_MS = 3_600_000;
 
-/** Batches of this process with cells that no root references yet. */
-export interface LiveBatches {
-  begin(): LiveBatch;
-  /** Cells written since this time may belong to an open batch; at most the current time. */
-  oldestStart(): number;
-}
-
 export interface LiveBatch {
   /** Cells older than this do not belong to this batch. */
   readonly startedAt: number;
@@ -20,39 +13,44 @@ export interface LiveBatch {
   end(): void;
 }
 
-export function createLiveBatches(now: () => number): LiveBatches {
+export type LiveBatches = ReturnType<typeof createLiveBatches>;
+
+/** Batches of this process with cells that no root references yet. */
+export function createLiveBatches(now: () => number) {
   const running = new Map<LiveBatch, number>();
   const dropStale = (): void => {
-    for (const [batch, usedAt] of running) if (usedAt + DROPPED_AFTER_MS < now()) running.delete(batch);
+    for (const [batch, usedAt] of running) if (usedAt + DROPPED_AFTER_MS < now()) batch.end();
   };
   return {
-    begin() {
+    /** @param onEnd also where the batch counts as abandoned; it may be used again after that */
+    begin(onEnd?: () => void): LiveBatch {
       dropStale();
       const batch: LiveBatch = {
         startedAt: now(),
         touch: () => void running.set(batch, now()),
-        end: () => void running.delete(batch),
+        end() {
+          running.delete(batch);
+          onEnd?.();
+        },
       };
       return batch;
     },
-    oldestStart() {
+    /** Cells written since this time may belong to an open batch; at most the current time. */
+    oldestStart(): number {
       dropStale();
       return Math.min(now(), ...Array.from(running.keys(), ({ startedAt }) => startedAt));
     },
   };
 }
 
-export interface Pins {
-  /** @param onRelease idempotent */
-  add(root: RootRecord | undefined, onRelease?: () => void): Pin;
-  /** All pinned roots. */
-  roots(): RootRecord[];
-}
+export type Pins = ReturnType<typeof createPins>;
 
-export function createPins(): Pins {
+/** Roots that are pinned in this process. */
+export function createPins() {
   const held = new Set<Pin>();
   return {
-    add(root, onRelease) {
+    /** @param onRelease idempotent */
+    add(root: RootRecord | undefined, onRelease?: () => void): Pin {
       const release = (): void => {
         held.delete(pin);
         onRelease?.();
@@ -61,6 +59,6 @@ export function createPins(): Pins {
       held.add(pin);
       return pin;
     },
-    roots: () => [...held].flatMap(({ root }) => root ?? []),
+    roots: (): RootRecord[] => [...held].flatMap(({ root }) => root ?? []),
   };
 }

@@ -142,40 +142,26 @@ function countNodes<G>(top: JudgedToken<G>, counted: Set<JudgedToken<G>>): Token
   return undefined;
 }
 
-/** Issuers in the chains of verified tokens. */
-interface IssuerMemory {
-  /** Records a verified token, and the issuers of verified tokens below it. */
-  add(id: string, issuers: Iterable<string>): void;
-  of(id: string): ReadonlySet<string> | undefined;
-}
-
 const MAX_TOKENS = 10_000;
 
 /**
- * LRU map from token id to issuers. A chain has few issuers, and they are determined by what was signed, so nobody can
+ * LRU map from ids of verified tokens to the issuers in their chains. A chain has few issuers, and they are determined by what was signed, so nobody can
  * add to the issuers of another's token.
  */
-export function createIssuerMemory(maxTokens = MAX_TOKENS): IssuerMemory {
+export function createIssuerMemory(maxTokens = MAX_TOKENS) {
   const known = new Map<string, Set<string>>();
   return {
-    add(id, issuers) {
+    /** Records a verified token, and the issuers of verified tokens below it. */
+    add(id: string, issuers: Iterable<string>): void {
       const all = known.get(id) ?? new Set();
       for (const issuer of issuers) all.add(issuer);
       putLatest(known, id, all, maxTokens);
     },
-    of: (id) => known.get(id),
+    of: (id: string): ReadonlySet<string> | undefined => known.get(id),
   };
 }
 
 // Caches decoded tokens between requests, within bounds.
-
-/** Cache of decoded tokens with their inline proofs. */
-export interface ChainCache<G> {
-  /** @returns the decoded token, cached or newly read */
-  read(text: string): Read<G>;
-  /** Marks a token whose signature was verified, so that it is kept longer. */
-  confirm(form: TokenForm<G>): void;
-}
 
 /** Bounds of a cache. */
 interface Bounds {
@@ -194,11 +180,12 @@ const UNCONFIRMED: Bounds = { entries: 500, characters: 1024 * 1024, ageMs: 10_0
  * grants by text, owner and the request's other tokens, and the text suffices as key. Unreadable tokens, and those
  * whose signature is not verified yet, go to a separate small, short-lived cache, so they cannot evict verified ones.
  */
-export function createChainCache<G>(read: (text: string) => Read<G>, clock: Clock): ChainCache<G> {
+export function createChainCache<G>(read: (text: string) => Read<G>, clock: Clock) {
   const confirmed = createRoom<TokenForm<G>>(CONFIRMED, clock);
   const unconfirmed = createRoom<Read<G>>(UNCONFIRMED, clock);
   return {
-    read(text) {
+    /** @returns the decoded token, cached or newly read */
+    read(text: string): Read<G> {
       if (text.length > MAX_TOKEN_BYTES) return read(text);
       const known = confirmed.get(text) ?? unconfirmed.get(text);
       if (known !== undefined) return known;
@@ -206,7 +193,8 @@ export function createChainCache<G>(read: (text: string) => Read<G>, clock: Cloc
       unconfirmed.set(text, form);
       return form;
     },
-    confirm(form) {
+    /** Marks a token whose signature was verified, so that it is kept longer. */
+    confirm(form: TokenForm<G>): void {
       if (unconfirmed.get(form.text) !== form) return;
       unconfirmed.delete(form.text);
       confirmed.set(form.text, form);

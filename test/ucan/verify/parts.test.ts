@@ -6,7 +6,7 @@ import type { TokenForm } from "../../../src/ucan/token/form.js";
 import { tokenCid } from "../../../src/ucan/token/id.js";
 import { checkSignature, createPublicKeys } from "../../../src/ucan/verify/public-keys.js";
 import { isRevocable, parseRevocations } from "../../../src/ucan/verify/revocation-list.js";
-import { type ChainCache, createChainCache, createIssuerMemory } from "../../../src/ucan/verify/verifier.js";
+import { createChainCache, createIssuerMemory } from "../../../src/ucan/verify/verifier.js";
 import { badlySigned, countingKeys, gives, helper, lead, owner, stranger, summary, worker } from "../chains.js";
 import { alice, bob, encode, identityToken, NOW, signed, signer } from "../tokens.js";
 import { verifierBy } from "./judge.js";
@@ -120,7 +120,7 @@ describe("what is kept", () => {
   function counted() {
     const clock = movingClock();
     const reads: string[] = [];
-    const cache: ChainCache<never> = createChainCache((text) => {
+    const cache = createChainCache<never>((text) => {
       reads.push(text);
       return text.startsWith("!") ? { fault: "malformed", carriesCapabilities: true } : formOf(text);
     }, clock);

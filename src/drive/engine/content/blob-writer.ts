@@ -29,15 +29,7 @@ export interface BlobEdge {
 export const NO_EDGE: BlobEdge = { levels: [], rest: new Uint8Array(), length: 0 };
 
 /** Writes a blob incrementally; keeps one chunk, and 16 hashes per level. */
-export interface BlobWriter {
-  readonly length: number;
-  /** Copies the bytes it keeps. */
-  write(bytes: Uint8Array): Promise<void>;
-  /** The top cell, already stored if it is a branch. */
-  finish(): Promise<Cell>;
-}
-
-export function createBlobWriter(edge: BlobEdge, put: PutCell): BlobWriter {
+export function createBlobWriter(edge: BlobEdge, put: PutCell) {
   const chunk = new Uint8Array(CHUNK_BYTES);
   chunk.set(edge.rest);
   let filled = edge.rest.length;
@@ -54,10 +46,11 @@ export function createBlobWriter(edge: BlobEdge, put: PutCell): BlobWriter {
     tree.add({ ref: cell.ref, length: bytes.length });
   };
   return {
-    get length() {
+    get length(): number {
       return length;
     },
-    async write(bytes) {
+    /** Copies the bytes it keeps. */
+    async write(bytes: Uint8Array): Promise<void> {
       length += bytes.length;
       for (let at = 0; at < bytes.length; ) {
         // A full last chunk is held back: if nothing follows, it is the whole blob.
@@ -72,7 +65,8 @@ export function createBlobWriter(edge: BlobEdge, put: PutCell): BlobWriter {
         at += part.length;
       }
     },
-    async finish() {
+    /** The top cell, already stored if it is a branch. */
+    async finish(): Promise<Cell> {
       const last = chunk.subarray(0, filled);
       const isOne = length === filled;
       if (!isOne && filled > 0) addChunk(last);

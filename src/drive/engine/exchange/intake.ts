@@ -63,19 +63,13 @@ export async function* cellsOf(
 /** Maximum bytes of cells that wait for one that refers to them. */
 const MAX_WAITING_BYTES = 16 * 2 ** 20;
 
-export interface Intake {
-  /** @param top cell of the value, which is stored if it is a branch @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT */
-  begin(top: Uint8Array): Promise<void>;
-  /** @param bytes copied if kept @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT */
-  add(bytes: Uint8Array): Promise<void>;
-  readonly arrived: Arrived;
-}
+export type Intake = ReturnType<typeof createIntake>;
 
 /**
  * Takes cells in any order. A cell waits until the value or a stored cell refers to it, and is then stored. If too many
  * wait, the oldest is stored unasked, with the cells it refers to: unused ones are garbage-collected later.
  */
-export function createIntake(put: PutBytes, maxCells: number, maxWaitingBytes = MAX_WAITING_BYTES): Intake {
+export function createIntake(put: PutBytes, maxCells: number, maxWaitingBytes = MAX_WAITING_BYTES) {
   const arrived = new Map<HashText, number>();
   const wanted = new Set<HashText>();
   const waiting = new Map<HashText, Uint8Array>();
@@ -109,14 +103,16 @@ export function createIntake(put: PutBytes, maxCells: number, maxWaitingBytes = 
   };
   return {
     arrived,
-    async begin(top) {
+    /** @param top cell of the value, which is stored if it is a branch @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT */
+    async begin(top: Uint8Array): Promise<void> {
       const ref = refOf(top);
       if (!isBranch(ref)) return askFor(top);
       const text = textOfHash(hashOfRef(ref));
       arrived.set(text, 0);
       return store(text, top);
     },
-    async add(bytes) {
+    /** @param bytes copied if kept @throws BAD_FORMAT, UNSUPPORTED_CELL, LIMIT */
+    async add(bytes: Uint8Array): Promise<void> {
       const text = textOfHash(sha3(bytes));
       if (arrived.has(text)) return;
       const cell = parseCell(bytes);

@@ -10,17 +10,9 @@ import { checkIndex, markOpen } from "../../embedded/index-state.js";
 import { makeFolder, refuseNetwork } from "../../embedded/make-folder.js";
 import { openDatabase, stamped, uint, uintBytes, unstamped } from "../../tables.js";
 
-/** Caches on this machine's disk what was read from object storage. Entries may be lost at any time. */
-export interface LocalCache {
-  cell(hash: Uint8Array): Uint8Array | undefined;
-  keepCell(hash: Uint8Array, bytes: Uint8Array): void;
-  forget(kind: "cell" | NamedKind, hashes: Iterable<Uint8Array>): void;
-  /** An item named by its own hash: a footer or a manifest. */
-  named(kind: NamedKind, id: string): Buffer | undefined;
-  keepNamed(kind: NamedKind, id: string, bytes: Uint8Array): void;
-  close(): Promise<void>;
-}
+export type LocalCache = ReturnType<typeof openLocalCache>;
 
+/** Items named by their own hash. */
 export type NamedKind = "footer" | "manifest";
 
 const PREFIX = { cell: Buffer.from("c"), footer: Buffer.from("f"), manifest: Buffer.from("m") };
@@ -35,10 +27,12 @@ const EVICTED_ROWS = 4096;
 const TABLE_NAMES = ["rows", "order", "meta"] as const;
 
 /**
+ * Caches on this machine's disk what was read from object storage. Entries may be lost at any time.
+ *
  * @param path a dedicated folder, which processes may share
  * @param maxBytes capacity; the oldest entries are evicted first
  */
-export function openLocalCache(path: string, maxBytes: number): LocalCache {
+export function openLocalCache(path: string, maxBytes: number) {
   const folder = join(path, bootId() ?? "boot");
   makeFolder(folder);
   refuseNetwork(path);
@@ -109,12 +103,12 @@ export function openLocalCache(path: string, maxBytes: number): LocalCache {
   const keyOf = (kind: keyof typeof PREFIX, id: Uint8Array): Buffer => Buffer.concat([PREFIX[kind], id]);
 
   return {
-    cell(hash) {
+    cell(hash: Uint8Array): Uint8Array | undefined {
       const bytes = find(keyOf("cell", hash));
       return bytes !== undefined && sameBytes(sha3(bytes), hash) ? bytes : undefined;
     },
-    keepCell: (hash, bytes) => keep(keyOf("cell", hash), bytes),
-    forget(kind, hashes) {
+    keepCell: (hash: Uint8Array, bytes: Uint8Array): void => keep(keyOf("cell", hash), bytes),
+    forget(kind: "cell" | NamedKind, hashes: Iterable<Uint8Array>): void {
       write();
       change(() => {
         let used = numberOf(USED);
@@ -122,9 +116,10 @@ export function openLocalCache(path: string, maxBytes: number): LocalCache {
         meta.putSync(USED, uintBytes(used));
       });
     },
-    named: (kind, id) => find(keyOf(kind, Buffer.from(id, "hex"))),
-    keepNamed: (kind, id, bytes) => keep(keyOf(kind, Buffer.from(id, "hex")), bytes),
-    async close() {
+    named: (kind: NamedKind, id: string): Buffer | undefined => find(keyOf(kind, Buffer.from(id, "hex"))),
+    keepNamed: (kind: NamedKind, id: string, bytes: Uint8Array): void =>
+      keep(keyOf(kind, Buffer.from(id, "hex")), bytes),
+    async close(): Promise<void> {
       write();
       await env.close();
       closed();

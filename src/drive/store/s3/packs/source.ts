@@ -40,25 +40,15 @@ interface Located {
   readonly place: CellPlace;
 }
 
-export interface PackSource {
-  /** Verified cells; those in no view are omitted. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
-  read(wanted: ReadonlySet<HashText>): Promise<Map<HashText, Uint8Array>>;
-  /** The cells among `wanted` that are in packs of kind `chunk`. */
-  leaves(wanted: ReadonlySet<HashText>): Promise<Set<HashText>>;
-  /** Entries ordered by hash; `undefined` if the pack is gone. */
-  footer(pack: PackInfo): Promise<Buffer | undefined>;
-  /** Footer of a pack that no manifest describes. @param size of the object in bytes */
-  footerOf(id: string, size: number): Promise<Buffer | undefined>;
-  keepFooter(id: string, footer: Buffer): void;
-}
-
 export interface PackSourceOptions {
   readonly client: S3Client;
   readonly cache: LocalCache;
   readonly views: Views;
 }
 
-export function createPackSource({ client, cache, views }: PackSourceOptions): PackSource {
+export type PackSource = ReturnType<typeof createPackSource>;
+
+export function createPackSource({ client, cache, views }: PackSourceOptions) {
   const footers = createLru<Buffer>(MAX_FOOTER_BYTES, ({ length }) => length);
   const near = (id: string): Buffer | undefined => {
     const held = footers.get(id);
@@ -92,6 +82,7 @@ export function createPackSource({ client, cache, views }: PackSourceOptions): P
       Array.from(ids, (id) => Buffer.from(id, "hex")),
     );
   };
+  /** Entries ordered by hash; `undefined` if the pack is gone. */
   const footer = async (pack: PackInfo): Promise<Buffer | undefined> => near(pack.id) ?? fetchFooter(pack);
 
   const locate = async (wanted: ReadonlySet<HashText>, gone?: ReadonlySet<string>): Promise<Map<HashText, Located>> => {
@@ -143,7 +134,8 @@ export function createPackSource({ client, cache, views }: PackSourceOptions): P
 
   return {
     footer,
-    async footerOf(id, size) {
+    /** Footer of a pack that no manifest describes. @param size of the object in bytes */
+    async footerOf(id: string, size: number): Promise<Buffer | undefined> {
       const found = near(id);
       if (found !== undefined) return found;
       const end = await client.getRange(packKeyOf(id), size - TRAILER_BYTES, TRAILER_BYTES);
@@ -152,11 +144,13 @@ export function createPackSource({ client, cache, views }: PackSourceOptions): P
       return fetchFooter({ id, size, count });
     },
     keepFooter,
-    async leaves(wanted) {
+    /** The cells among `wanted` that are in packs of kind `chunk`. */
+    async leaves(wanted: ReadonlySet<HashText>): Promise<Set<HashText>> {
       const found = await locate(wanted);
       return new Set([...found].flatMap(([text, { pack }]) => (pack.kind === "chunk" ? [text] : [])));
     },
-    async read(wanted) {
+    /** Verified cells; those in no view are omitted. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
+    async read(wanted: ReadonlySet<HashText>): Promise<Map<HashText, Uint8Array>> {
       const cells = new Map<HashText, Uint8Array>();
       const gone = new Set<string>();
       for (let missing = wanted; missing.size > 0; ) {

@@ -3,6 +3,7 @@
 import { describeError } from "../../../../core/errors/describe-error.js";
 import type { Log } from "../../../../core/ports/log.js";
 import { findInFooter } from "../../embedded/pack-format.js";
+import { createLiveBatches } from "../../live-batches.js";
 import { branchHashes } from "../../mark.js";
 import { createSlots } from "../client/parallel.js";
 import type { S3Client } from "../client/s3-client.js";
@@ -11,42 +12,10 @@ import type { BuiltPack } from "./builder.js";
 import { mayHold, type PackInfo } from "./manifest.js";
 import { type PackSource, packKeyOf } from "./source.js";
 
-/** Packs of one batch, uploaded or in progress. */
-export interface UploadGroup {
-  /** Resolves when the upload has started, which waits for a free slot. */
-  begin(pack: BuiltPack): Promise<void>;
-  /** Waits for all started uploads. @throws the failure of any of them, on every call */
-  settled(): Promise<void>;
-  /** The uploaded pack of this group that has a cell. */
-  packWith(hash: Uint8Array): PackInfo | undefined;
-  touch(): void;
-  /** Packs of other batches that the cells refer to, including all other packs of those batches. */
-  neededBy(cells: Iterable<Uint8Array>): readonly PackInfo[];
-  /** Called when a root lists the packs. */
-  end(): void;
-}
-
-/** Uploads in progress, and uploaded packs that no root lists yet. */
-export interface Uploads {
-  group(): UploadGroup;
-  /** Uploads one pack and waits for it. */
-  one(pack: BuiltPack): Promise<PackInfo>;
-  has(packId: string): boolean;
-  /** Start of the oldest upload that no root lists, in ms; the current time if there is none. */
-  oldestStart(): number;
-  /** Resolves when all uploads have ended, successfully or not; never rejects. */
-  idle(): Promise<void>;
-}
-
-/** A group unused for this long counts as abandoned. */
-const DROPPED_AFTER_MS = 3_600_000;
 const UPLOADS_AT_ONCE = 4;
 
-interface Group {
-  readonly startedAt: number;
-  usedAt: number;
-  readonly packs: Map<string, { info: PackInfo; footer: Buffer; release: () => void }>;
-}
+/** Uploaded packs of one batch, by id. */
+type Group = Map<string, { readonly info: PackInfo; readonly footer: Buffer; readonly release: () => void }>;
 
 export interface UploadOptions {
   readonly client: S3Client;
@@ -56,8 +25,13 @@ export interface UploadOptions {
   readonly log: Log;
 }
 
-export function createUploads({ client, source, views, now, log }: UploadOptions): Uploads {
+export type Uploads = ReturnType<typeof createUploads>;
+export type UploadGroup = ReturnType<Uploads["group"]>;
+
+/** Uploads in progress, and uploaded packs that no root lists yet. */
+export function createUploads({ client, source, views, now, log }: UploadOptions) {
   const takeSlot = createSlots(UPLOADS_AT_ONCE);
+  const batches = createLiveBatches(now);
   const groups = new Set<Group>();
   const running = new Set<Promise<void>>();
 
@@ -65,16 +39,8 @@ export function createUploads({ client, source, views, now, log }: UploadOptions
     await client.put(packKeyOf(info.id), bytes);
     source.keepFooter(info.id, footer);
   };
-  const drop = (group: Group): void => {
-    groups.delete(group);
-    for (const { release } of group.packs.values()) release();
-    group.packs.clear();
-  };
-  const dropStale = (): void => {
-    for (const group of groups) if (group.usedAt + DROPPED_AFTER_MS < now()) drop(group);
-  };
   const neededBy = (cells: Iterable<Uint8Array>, own: Group): PackInfo[] => {
-    const others = [...groups].filter((group) => group !== own && group.packs.size > 0);
+    const others = [...groups].filter((group) => group !== own && group.size > 0);
     if (others.length === 0) return [];
     const needed = new Set<Group>();
     for (const cell of cells) {
@@ -82,51 +48,63 @@ export function createUploads({ client, source, views, now, log }: UploadOptions
         for (const group of others) if (!needed.has(group) && packWith(hash, group) !== undefined) needed.add(group);
       }
     }
-    return [...needed].flatMap(({ packs }) => Array.from(packs.values(), ({ info }) => info));
+    return [...needed].flatMap((group) => Array.from(group.values(), ({ info }) => info));
   };
-  const groupOf = (): UploadGroup => {
-    dropStale();
-    const group: Group = { startedAt: now(), usedAt: now(), packs: new Map() };
+  /** Packs of one batch, uploaded or in progress. */
+  const group = () => {
+    const own: Group = new Map();
+    const live = batches.begin(() => {
+      groups.delete(own);
+      for (const { release } of own.values()) release();
+      own.clear();
+    });
+    const touch = (): void => {
+      live.touch();
+      groups.add(own);
+    };
     const failures: unknown[] = [];
-    const own: Promise<void>[] = [];
+    const started: Promise<void>[] = [];
     const upload = async (pack: BuiltPack): Promise<void> => {
       try {
         await put(pack);
         const release = views.add({ packs: [pack.info], carried: new Map() });
-        group.packs.set(pack.info.id, { info: pack.info, footer: pack.footer, release });
+        own.set(pack.info.id, { info: pack.info, footer: pack.footer, release });
       } catch (error) {
         failures.push(error);
         log.warn({ event: "drive.upload", error: describeError(error) }, "An upload to the drive store failed");
       }
     };
     return {
-      touch() {
-        group.usedAt = now();
-        groups.add(group);
-      },
-      async begin(pack) {
-        groups.add(group);
+      touch,
+      /** Resolves when the upload has started, which waits for a free slot. */
+      async begin(pack: BuiltPack): Promise<void> {
+        touch();
         const end = await takeSlot();
         const putting = upload(pack).finally(() => {
           end();
           running.delete(putting);
         });
-        own.push(putting);
+        started.push(putting);
         running.add(putting);
         if (failures.length > 0) throw failures[0];
       },
-      neededBy: (cells) => neededBy(cells, group),
-      end: () => drop(group),
-      async settled() {
-        await Promise.all(own);
+      /** Packs of other batches that the cells refer to, including all other packs of those batches. */
+      neededBy: (cells: Iterable<Uint8Array>): readonly PackInfo[] => neededBy(cells, own),
+      /** Called when a root lists the packs. */
+      end: live.end,
+      /** Waits for all started uploads. @throws the failure of any of them, on every call */
+      async settled(): Promise<void> {
+        await Promise.all(started);
         if (failures.length > 0) throw failures[0];
       },
-      packWith: (hash) => packWith(hash, group),
+      /** The uploaded pack of this group that has a cell. */
+      packWith: (hash: Uint8Array): PackInfo | undefined => packWith(hash, own),
     };
   };
   return {
-    group: groupOf,
-    async one(pack) {
+    group,
+    /** Uploads one pack and waits for it. */
+    async one(pack: BuiltPack): Promise<PackInfo> {
       const end = await takeSlot();
       try {
         await put(pack);
@@ -135,19 +113,18 @@ export function createUploads({ client, source, views, now, log }: UploadOptions
         end();
       }
     },
-    has: (packId) => [...groups].some(({ packs }) => packs.has(packId)),
-    oldestStart() {
-      dropStale();
-      return Math.min(now(), ...Array.from(groups, ({ startedAt }) => startedAt));
-    },
-    async idle() {
+    has: (packId: string): boolean => [...groups].some((group) => group.has(packId)),
+    /** Start of the oldest upload that no root lists, in ms; the current time if there is none. */
+    oldestStart: batches.oldestStart,
+    /** Resolves when all uploads have ended, successfully or not; never rejects. */
+    async idle(): Promise<void> {
       await Promise.all(running);
     },
   };
 }
 
-function packWith(hash: Uint8Array, { packs }: Group): PackInfo | undefined {
-  for (const { info, footer } of packs.values())
+function packWith(hash: Uint8Array, group: Group): PackInfo | undefined {
+  for (const { info, footer } of group.values())
     if (mayHold(info.filter, hash) && findInFooter(footer, hash) !== undefined) return info;
   return undefined;
 }

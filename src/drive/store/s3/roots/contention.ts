@@ -38,17 +38,7 @@ interface Contest {
   theirUntil: number;
 }
 
-export interface Contention {
-  /** Waits while it is the turn of others. @param isOurs whether this venue put the root @returns whether it waited */
-  giveWay(owner: string, isOurs: boolean): Promise<boolean>;
-  /** Looks for a mark of others, where this venue may keep them out. Never fails. */
-  look(owner: string): Promise<void>;
-  /**
-   * After a conflict waits for a random time, of which the most doubles with each conflict in a row, up to 300 ms, and leaves a
-   * mark that says how long an attempt takes.
-   */
-  settle(owner: string, isConflict: boolean, ms: number): Promise<void>;
-}
+export type Contention = ReturnType<typeof createContention>;
 
 export interface ContentionParts {
   readonly client: Pick<S3Client, "getChanged" | "put">;
@@ -60,7 +50,7 @@ export interface ContentionParts {
 
 export const waitingKey = (owner: string): string => `waiting/${owner}`;
 
-export function createContention({ client, now, random = Math.random, wait = delay }: ContentionParts): Contention {
+export function createContention({ client, now, random = Math.random, wait = delay }: ContentionParts) {
   const self = randomBytes(8).toString("hex");
   const contests = new Map<string, Contest>();
 
@@ -89,7 +79,8 @@ export function createContention({ client, now, random = Math.random, wait = del
     await client.put(waitingKey(owner), Buffer.from(JSON.stringify(mark))).catch(() => undefined);
   };
   return {
-    async giveWay(owner, isOurs) {
+    /** Waits while it is the turn of others. @param isOurs whether this venue put the root @returns whether it waited */
+    async giveWay(owner: string, isOurs: boolean): Promise<boolean> {
       const contest = contestOf(owner);
       const isContested = now() < contest.theirUntil;
       if (!isOurs) {
@@ -106,7 +97,8 @@ export function createContention({ client, now, random = Math.random, wait = del
       await wait(ms);
       return true;
     },
-    async look(owner) {
+    /** Looks for a mark of others, where this venue may keep them out. Never fails. */
+    async look(owner: string): Promise<void> {
       const contest = contestOf(owner);
       const at = now();
       const isBurst = at - contest.wonAt < BURST_MS || at < contest.theirUntil;
@@ -122,7 +114,11 @@ export function createContention({ client, now, random = Math.random, wait = del
       // A mark found at the first look may be old. One that changed since is new, whatever clock the other has.
       if (last !== undefined || Math.abs(at - mark.at) < BURST_MS) count(contest, mark.ms);
     },
-    async settle(owner, isConflict, ms) {
+    /**
+     * After a conflict waits for a random time, of which the most doubles with each conflict in a row, up to 300 ms, and leaves
+     * a mark that says how long an attempt takes.
+     */
+    async settle(owner: string, isConflict: boolean, ms: number): Promise<void> {
       const contest = contestOf(owner);
       if (!isConflict) {
         Object.assign(contest, { conflicts: 0, triedAt: undefined, wonAt: now() });

@@ -18,19 +18,6 @@ export interface LoadedRoot extends View {
   readonly object: RootObject;
 }
 
-/** Each owner has one root, which all processes swap. */
-export interface OwnerRoots {
-  /**
-   * The current root; `undefined` if there is none.
-   * @throws STORE_DAMAGED, STORE_UNAVAILABLE also where an earlier version left roots that it does not include
-   */
-  load(owner: string): Promise<LoadedRoot | undefined>;
-  /** The result of `load` as far as it is cached. */
-  known(owner: string): LoadedRoot | undefined;
-  /** Records a root that this process has put. */
-  put(owner: string, root: LoadedRoot): void;
-}
-
 export interface OwnerRootsParts {
   readonly client: S3Client;
   readonly cache: LocalCache;
@@ -56,7 +43,10 @@ interface Known {
   readonly bytes: number;
 }
 
-export function createOwnerRoots(parts: OwnerRootsParts): OwnerRoots {
+export type OwnerRoots = ReturnType<typeof createOwnerRoots>;
+
+/** Each owner has one root, which all processes swap. */
+export function createOwnerRoots(parts: OwnerRootsParts) {
   const { client, views } = parts;
   /** Least recently used first. */
   const owners = new Map<string, Known>();
@@ -69,6 +59,7 @@ export function createOwnerRoots(parts: OwnerRootsParts): OwnerRoots {
     known.release();
     bytes -= known.bytes;
   };
+  /** Records a root that this process has read or put. */
   const put = (owner: string, root: LoadedRoot): void => {
     const same = owners.get(owner);
     if (same?.root === root) {
@@ -87,6 +78,7 @@ export function createOwnerRoots(parts: OwnerRootsParts): OwnerRoots {
       forget(oldest);
     }
   };
+  /** The result of `load` as far as it is cached. */
   const known = (owner: string): LoadedRoot | undefined => owners.get(owner)?.root;
   /** The root of an owner, of whom nothing is known yet. */
   const first = async (owner: string): Promise<LoadedRoot | undefined> => {
@@ -104,7 +96,11 @@ export function createOwnerRoots(parts: OwnerRootsParts): OwnerRoots {
   return {
     known,
     put,
-    async load(owner) {
+    /**
+     * The current root; `undefined` if there is none.
+     * @throws STORE_DAMAGED, STORE_UNAVAILABLE also where an earlier version left roots that it does not include
+     */
+    async load(owner: string): Promise<LoadedRoot | undefined> {
       for (let loads = 0; ; loads += 1) {
         const before = known(owner);
         const root = before === undefined ? await first(owner) : await readRoot(owner, before, parts);

@@ -31,11 +31,7 @@ export interface RootChange {
   readonly cells: ReadonlyMap<HashText, Uint8Array>;
 }
 
-export interface RootSwap {
-  swap(owner: string, expected: RootRecord | null, change: RootChange): Promise<RootRecord | "conflict">;
-  /** Updates the location of a root's cells. @returns whether `from` was still in place */
-  move(owner: string, from: LoadedRoot, packs: readonly PackInfo[]): Promise<boolean>;
-}
+export type RootSwap = ReturnType<typeof createRootSwap>;
 
 interface SwapParts {
   readonly client: S3Client;
@@ -60,7 +56,7 @@ const UNUSED_MS = 30_000;
  * Every put has a number that later roots retain. If a response is lost, the current root therefore tells whether the put
  * succeeded, even if others have swapped since.
  */
-export function createRootSwap(parts: SwapParts): RootSwap {
+export function createRootSwap(parts: SwapParts) {
   const { client, roots, uploads, now, contention = createContention({ client, now }) } = parts;
   const self = randomBytes(16).toString("hex");
   const alone = new Turns();
@@ -151,7 +147,7 @@ export function createRootSwap(parts: SwapParts): RootSwap {
     return "conflict";
   };
   return {
-    async swap(owner, expected, change) {
+    async swap(owner: string, expected: RootRecord | null, change: RootChange): Promise<RootRecord | "conflict"> {
       const result = await alone.run(owner, async () => {
         const hasWaited = await contention.giveWay(owner, isOurs(owner));
         if (hasWaited && (await roots.load(owner))?.record.version !== expected?.version) return "left";
@@ -164,7 +160,8 @@ export function createRootSwap(parts: SwapParts): RootSwap {
       await contention.settle(owner, result.record === "conflict", result.ms);
       return result.record;
     },
-    move: (owner, from, packs) =>
+    /** Updates the location of a root's cells. @returns whether `from` was still in place */
+    move: (owner: string, from: LoadedRoot, packs: readonly PackInfo[]): Promise<boolean> =>
       alone.run(owner, async () => {
         if (roots.known(owner) !== from) return false;
         const { bytes, carried, log } = from.object;

@@ -9,26 +9,18 @@ export interface View {
   readonly carried: ReadonlyMap<HashText, Uint8Array>;
 }
 
-/** Locations from all roots, readers and uploads of this process. */
-export interface Views {
-  /** @returns a function that removes the view; idempotent */
-  add(view: View): () => void;
-  /** Announces that cells of the view will be requested. */
-  touch(view: View): void;
-  carried(text: HashText): Uint8Array | undefined;
-  /** Most recently touched first. */
-  packs(): PackInfo[];
-  has(packId: string): boolean;
-}
-
 interface Counted<T> {
   readonly item: T;
   uses: number;
 }
 
-export function createViews(): Views {
+export type Views = ReturnType<typeof createViews>;
+
+/** Locations from all roots, readers and uploads of this process. */
+export function createViews() {
   const packs = new Map<string, Counted<PackInfo>>();
   const cells = new Map<HashText, Counted<Uint8Array>>();
+  /** Announces that cells of the view will be requested. */
   const touch = (view: View): void => {
     for (const { id } of view.packs) {
       const counted = packs.get(id);
@@ -38,7 +30,8 @@ export function createViews(): Views {
     }
   };
   return {
-    add(view) {
+    /** @returns a function that removes the view; idempotent */
+    add(view: View): () => void {
       for (const pack of view.packs) count(packs, pack.id, pack);
       for (const [text, cell] of view.carried) count(cells, text, cell);
       touch(view);
@@ -51,9 +44,10 @@ export function createViews(): Views {
       };
     },
     touch,
-    carried: (text) => cells.get(text)?.item,
-    packs: () => Array.from(packs.values(), ({ item }) => item).reverse(),
-    has: (id) => packs.has(id),
+    carried: (text: HashText): Uint8Array | undefined => cells.get(text)?.item,
+    /** Most recently touched first. */
+    packs: (): PackInfo[] => Array.from(packs.values(), ({ item }) => item).reverse(),
+    has: (packId: string): boolean => packs.has(packId),
   };
 }
 
