@@ -27,7 +27,7 @@ import { parseAssetReference } from "./assets/id.js";
 import { type Catalogue, createCatalogue } from "./catalogue/catalogue.js";
 import { createValues } from "./catalogue/values.js";
 import { type JobLimits, Jobs, type JobsOptions } from "./jobs/jobs.js";
-import type { ClusterParts } from "./shared/cluster-parts.js";
+import type { Cluster } from "./shared/cluster.js";
 import { listenOnSocket } from "./start/socket-file.js";
 
 export interface VenueHttpOptions
@@ -70,7 +70,7 @@ export interface VenueHostOptions {
   /** Hears when it serves HTTP. @param port absent on a socket */
   readonly onListen?: ((port: number | undefined) => Promise<void>) | undefined;
   /** Absent: the venue is one process. The host owns none of it. */
-  readonly cluster?: ClusterParts | undefined;
+  readonly cluster?: (Pick<Cluster, "keeper" | "drain"> & Pick<HttpHost, "peers">) | undefined;
   /** Hears of jobs that begin and end. */
   readonly onJob?: JobsOptions["onChange"] | undefined;
   /** Absent: there is no endpoint for whole files. */

@@ -47,7 +47,7 @@ export interface Approval {
   state: ApprovalState;
   /** DID of who decided. */
   by?: string;
-  note?: string;
+  note?: string | undefined;
 }
 
 /** How the user of a client ended a question. `dismissed`: without a decision. */
@@ -57,7 +57,7 @@ export interface Decision {
   readonly allows: boolean;
   /** DID of who decides. */
   readonly by: string;
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 export interface ApprovalsOptions {
@@ -211,7 +211,7 @@ export class Approvals implements ApprovalDesk {
     const approval = this.find(id);
     if (approval?.state !== "pending") return undefined;
     const expires = this.#options.clock.nowMs() + approval.request.minutes * MINUTE_MS;
-    return { ...approval, by, ...(note === undefined ? {} : { note }), expires, state: allows ? "once" : "denied" };
+    return { ...approval, by, note, expires, state: allows ? "once" : "denied" };
   }
 
   /** Takes an approval as it is now. */

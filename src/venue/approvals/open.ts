@@ -11,10 +11,7 @@ import { chainOf } from "./credentials.js";
 import { createQuestionSeal } from "./question-seal.js";
 
 export interface OpenApprovalsOptions {
-  readonly access: Pick<
-    Access,
-    "did" | "key" | "accessTokens" | "staticTokens" | "verifier" | "revocations" | "canonicalDid" | "operator"
-  >;
+  readonly access: Access;
   /** Absent where nobody can follow. */
   readonly events?: EventSink;
   /** Where the venue does not listen, only the users of clients can decide. */

@@ -16,7 +16,7 @@ import type { S3Client } from "../../drive/store/s3/client/s3-client.js";
 import { type BucketOptions, openBucket } from "../../drive/store/s3/open-bucket.js";
 import { writeBody } from "./files.js";
 import { formatEntry, type LogEntry, parseEntry } from "./format.js";
-import type { AssetRecord, AssetStore } from "./store.js";
+import { type AssetRecord, type AssetStore, StoredSizes } from "./store.js";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants;
 
@@ -65,15 +65,13 @@ export async function openAssetBucket(options: AssetBucketOptions): Promise<Asse
   return store;
 }
 
-class AssetBucket implements AssetStore {
+class AssetBucket extends StoredSizes implements AssetStore {
   readonly #client: S3Client;
   readonly #folder: string;
   readonly #log: Log;
-  readonly #sizes = new Map<string, number>();
   readonly #records = new Map<string, AssetRecord>();
   /** Records that the assets have not been told of, in the order of the log. */
   readonly #news: AssetRecord[] = [];
-  #totalBytes = 0;
   /** Entries of the log that are known. */
   #length = 0;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -81,27 +79,20 @@ class AssetBucket implements AssetStore {
   #asked: Promise<readonly AssetRecord[]> | undefined;
 
   constructor({ client, folder, log }: Pick<AssetBucketOptions, "folder" | "log"> & { readonly client: S3Client }) {
+    super();
     this.#client = client;
     this.#folder = folder;
     this.#log = log;
-  }
-
-  get totalBytes(): number {
-    return this.#totalBytes;
-  }
-
-  size(sha256: string): number | undefined {
-    return this.#sizes.get(sha256);
   }
 
   async put(hash: () => string, body: AsyncIterable<Uint8Array>): Promise<void> {
     const content = await spool(this.#folder, body);
     try {
       const sha256 = hash();
-      if (this.#sizes.has(sha256)) return;
+      if (this.size(sha256) !== undefined) return;
       await this.#guarded(() => this.#upload(sha256, content));
       await this.#inTurn(async () => {
-        if (!this.#sizes.has(sha256)) await this.#append({ sha256, size: content.size });
+        if (this.size(sha256) === undefined) await this.#append({ sha256, size: content.size });
       });
     } finally {
       await content.close();
@@ -109,9 +100,7 @@ class AssetBucket implements AssetStore {
   }
 
   async *open(sha256: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
-    const size = this.#sizes.get(sha256);
-    if (size === undefined) throw new Error("Cannot read content: it is not stored");
-    const { start, end } = range ?? { start: 0, end: size };
+    const { start, end } = this.bytesOf(sha256, range);
     for (let at = start; at < end; ) {
       const offset = at % PART_BYTES;
       const length = Math.min(PART_BYTES - offset, end - at);
@@ -213,16 +202,10 @@ class AssetBucket implements AssetStore {
   #read(bytes: Buffer): void {
     this.#length += 1;
     const entry = parseEntry(bytes.toString());
-    if (entry !== undefined && "sha256" in entry) this.#addContent(entry);
+    if (entry !== undefined && "sha256" in entry) this.count(entry.sha256, entry.size);
     else if (entry === undefined || !this.#addRecord(entry)) {
       this.#log.warn({ entry: this.#length }, "Ignored a damaged asset record");
     }
-  }
-
-  #addContent({ sha256, size }: { readonly sha256: string; readonly size: number }): void {
-    if (this.#sizes.has(sha256)) return;
-    this.#sizes.set(sha256, size);
-    this.#totalBytes += size;
   }
 
   /** Times follow the log, whatever the clocks of the instances say. @returns whether the metadata is known */

@@ -13,7 +13,7 @@ import { errnoOf } from "../../jail/sys.js";
 import { realHostPath } from "../../process/host-path.js";
 import { formatRecord, parseRecord } from "./format.js";
 import { answerAt, isAnswered } from "./lock.js";
-import { type AssetRecord, AssetStorageError, type AssetStore } from "./store.js";
+import { type AssetRecord, AssetStorageError, type AssetStore, StoredSizes } from "./store.js";
 
 const CONTENT = "content";
 const METADATA = "metadata";
@@ -59,42 +59,27 @@ export async function openAssetFiles({ path, log }: AssetFilesOptions): Promise<
   }
 }
 
-class AssetFiles implements AssetStore {
+class AssetFiles extends StoredSizes implements AssetStore {
   readonly #base: string;
   readonly #log: Log;
   readonly #unlock: () => Promise<void>;
-  readonly #sizes: Map<string, number>;
-  #totalBytes = 0;
 
-  constructor(options: { base: string; log: Log; unlock: () => Promise<void>; sizes: Map<string, number> }) {
+  constructor(options: { base: string; log: Log; unlock: () => Promise<void>; sizes: ReadonlyMap<string, number> }) {
+    super();
     this.#base = options.base;
     this.#log = options.log;
     this.#unlock = options.unlock;
-    this.#sizes = options.sizes;
-    for (const size of options.sizes.values()) this.#totalBytes += size;
-  }
-
-  get totalBytes(): number {
-    return this.#totalBytes;
-  }
-
-  size(sha256: string): number | undefined {
-    return this.#sizes.get(sha256);
+    for (const [sha256, size] of options.sizes) this.count(sha256, size);
   }
 
   async put(hash: () => string, body: AsyncIterable<Uint8Array>): Promise<void> {
-    const size = await this.#place(CONTENT, hash, body);
-    const sha256 = hash();
     // Concurrent uploads of the same content each rename the same bytes; only the first one counts.
-    if (this.#sizes.has(sha256)) return;
-    this.#sizes.set(sha256, size);
-    this.#totalBytes += size;
+    const size = await this.#place(CONTENT, hash, body);
+    this.count(hash(), size);
   }
 
   async *open(sha256: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
-    const size = this.#sizes.get(sha256);
-    if (size === undefined) throw new Error("Cannot read content: it is not stored");
-    const { start, end } = range ?? { start: 0, end: size };
+    const { start, end } = this.bytesOf(sha256, range);
     const handle = await withoutPaths(() => open(placeOf(this.#base, CONTENT, sha256), OLD_FILE));
     try {
       for (let at = start; at < end; ) {

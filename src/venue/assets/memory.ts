@@ -1,45 +1,27 @@
 // Stores assets in memory.
 
 import type { ByteRange } from "../../core/ports/asset.js";
-import type { AssetRecord, AssetStore } from "./store.js";
+import { type AssetRecord, type AssetStore, StoredSizes } from "./store.js";
 
 /** Block sizes for content in bytes: blocks double from the first to the last. */
 const FIRST_BLOCK_BYTES = 4096;
 const LAST_BLOCK_BYTES = 262_144;
 
-interface StoredBlocks {
-  readonly blocks: readonly Buffer[];
-  readonly size: number;
-}
-
 /** Keeps assets in memory; they end with the process. */
-export class AssetMemory implements AssetStore {
-  readonly #contents = new Map<string, StoredBlocks>();
+export class AssetMemory extends StoredSizes implements AssetStore {
+  readonly #contents = new Map<string, readonly Buffer[]>();
   readonly #records = new Map<string, AssetRecord>();
-  #totalBytes = 0;
-
-  get totalBytes(): number {
-    return this.#totalBytes;
-  }
-
-  size(sha256: string): number | undefined {
-    return this.#contents.get(sha256)?.size;
-  }
 
   async put(hash: () => string, body: AsyncIterable<Uint8Array>): Promise<void> {
-    const stored = await collect(body);
-    const sha256 = hash();
-    if (this.#contents.has(sha256)) return;
-    this.#contents.set(sha256, stored);
-    this.#totalBytes += stored.size;
+    const { blocks, size } = await collect(body);
+    if (this.size(hash()) === undefined) this.#contents.set(hash(), blocks);
+    this.count(hash(), size);
   }
 
   async *open(sha256: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
-    const stored = this.#contents.get(sha256);
-    if (stored === undefined) throw new Error("Cannot read content: it is not stored");
-    const { start, end } = range ?? { start: 0, end: stored.size };
+    const { start, end } = this.bytesOf(sha256, range);
     let at = 0;
-    for (const block of stored.blocks) {
+    for (const block of this.#contents.get(sha256) ?? []) {
       const piece = block.subarray(Math.max(0, start - at), Math.max(0, end - at));
       if (piece.length > 0) yield piece;
       at += block.length;
@@ -60,7 +42,9 @@ export class AssetMemory implements AssetStore {
 }
 
 /** Copies chunks into blocks: a chunk of a few bytes could keep a large socket buffer alive. */
-async function collect(body: AsyncIterable<Uint8Array>): Promise<StoredBlocks> {
+async function collect(
+  body: AsyncIterable<Uint8Array>,
+): Promise<{ readonly blocks: readonly Buffer[]; readonly size: number }> {
   const blocks: Buffer[] = [];
   let block = Buffer.alloc(0);
   let filled = 0;

@@ -52,3 +52,31 @@ export interface AssetStore {
   save(record: AssetRecord): Promise<readonly AssetRecord[]>;
   close(): Promise<void>;
 }
+
+/** The content that a store has, by its hashes. */
+export class StoredSizes {
+  readonly #sizes = new Map<string, number>();
+  #totalBytes = 0;
+
+  get totalBytes(): number {
+    return this.#totalBytes;
+  }
+
+  size(sha256: string): number | undefined {
+    return this.#sizes.get(sha256);
+  }
+
+  /** Counts content that is stored, once. */
+  protected count(sha256: string, size: number): void {
+    if (this.#sizes.has(sha256)) return;
+    this.#sizes.set(sha256, size);
+    this.#totalBytes += size;
+  }
+
+  /** The bytes to read of content. @param range absent: all @throws where it is not stored */
+  protected bytesOf(sha256: string, range: ByteRange | undefined): ByteRange {
+    const size = this.#sizes.get(sha256);
+    if (size === undefined) throw new Error("Cannot read content: it is not stored");
+    return range ?? { start: 0, end: size };
+  }
+}

@@ -49,7 +49,8 @@ export function hostAdapter(hosted: HostedOperations, hosting: AdapterHosting): 
     description,
     operations,
     async invoke(operation, input, context = {}) {
-      const startedMs = hosting.clock.monotonicMs();
+      const { clock } = hosting;
+      const startedMs = clock.monotonicMs();
       const trail: CallTrail = { resource: "" };
       let outcome = "OK";
       let failure: FileAdapterError | undefined;
@@ -65,41 +66,31 @@ export function hostAdapter(hosted: HostedOperations, hosting: AdapterHosting): 
         outcome = failure?.code ?? "INTERNAL";
         throw error;
       } finally {
-        record(hosting, { operation, context, outcome, failure, startedMs, trail });
+        tell(hosting, {
+          time: clock.nowMs(),
+          caller: context.callerDID ?? "operator",
+          operation,
+          resource: trail.resource,
+          outcome,
+          bytes: 0,
+          ms: Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000,
+          job: context.jobId,
+          via: viaOf(context),
+          denied: deniedBy(failure),
+          proofs: trail.chain,
+        });
       }
     },
     close: async () => hosted.close?.(),
   };
 }
 
-interface EndedCall {
-  readonly operation: string;
-  readonly context: SurfaceContext;
-  readonly outcome: string;
-  readonly failure: FileAdapterError | undefined;
-  readonly startedMs: number;
-  readonly trail: CallTrail;
-}
-
-function record({ clock, audit, logInternal }: AdapterHosting, call: EndedCall): void {
-  const { operation, context, outcome, failure, startedMs, trail } = call;
+function tell({ audit, logInternal }: AdapterHosting, record: AuditRecord): void {
   try {
-    audit?.write({
-      time: clock.nowMs(),
-      caller: context.callerDID ?? "operator",
-      operation,
-      resource: trail.resource,
-      outcome,
-      bytes: 0,
-      ms: Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000,
-      job: context.jobId,
-      via: viaOf(context),
-      denied: deniedBy(failure),
-      proofs: trail.chain,
-    });
+    audit?.write(record);
   } catch (error) {
     // The call has taken effect already: a sink that throws must not turn its result into a failure.
-    logInternal(error, context.jobId ?? operation);
+    logInternal(error, record.job ?? record.operation);
   }
 }
 

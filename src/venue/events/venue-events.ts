@@ -20,7 +20,7 @@ import type { WatchInput } from "../../dispatch/watches.js";
 import { type EventLog, type Filter, hasLost, LogReader } from "../../feed/event-log.js";
 import type { Access } from "../identity/access.js";
 import { accessDid } from "../identity/access-entry.js";
-import type { VenueHostOptions } from "../venue.js";
+import type { HearJob } from "../jobs/job.js";
 
 /** Readers of one caller. */
 const MAX_PER_CALLER = 64;
@@ -58,7 +58,7 @@ export function jobEvent(record: JobRecord, audience: readonly string[]): VenueE
 
 /** Tells of each job. */
 export const jobEvents =
-  (log: EventSink): NonNullable<VenueHostOptions["onJob"]> =>
+  (log: EventSink): HearJob =>
   (record, audience) => {
     if (log.wants("job")) log.publish("job", jobEvent(record, audience));
   };

@@ -213,7 +213,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const { tokenCaps } = found.caller;
     return tokenCaps === undefined ? context : { ...context, tokenCaps };
   };
-  return { authenticate, nameCaller: createNameCaller({ ...rules, callerOf }), rejudge, bearerOf };
+  return { authenticate, nameCaller: createNameCaller(rules, verifier, callerOf), rejudge, bearerOf };
 }
 
 function knownTokens({ identity, localToken, staticTokens }: AuthenticatorOptions, operatorDid: string): KnownToken[] {
@@ -259,27 +259,25 @@ function identityRules({ identity, rules, ...parts }: AuthenticatorOptions): Ide
 /** A capability saying that a venue relays the call, so its sender need not be the issuer. */
 const RELAY = "venue/relay";
 
-export interface NamingRules extends InvocationRules {
-  readonly verifier: UcanVerifier<Grant>;
-  /** The caller identified by a token's issuer. */
-  callerOf(issuer: string, tokens: readonly UcanToken<Grant>[]): Caller;
-}
-
 /**
  * Names the caller of an anonymous call by the UCANs sent with it that invoke this venue. Tokens that do not name a
  * caller, for whatever reason, are left to the authorization of the call.
  */
-function createNameCaller(rules: NamingRules): NameCaller {
+function createNameCaller(
+  rules: InvocationRules,
+  verifier: UcanVerifier<Grant>,
+  callerOf: (issuer: string, tokens: readonly UcanToken<Grant>[]) => Caller,
+): NameCaller {
   const names = (token: UcanToken<Grant>): boolean => !isRelayed(token) && checkInvocation(token, rules) === undefined;
   return (caller, ucans) => {
     if (caller.authentication !== "public") return caller;
     const tokens = readUcans(ucans ?? []);
     // A malformed list is refused by the authorization of the call.
     if ("fault" in tokens || tokens.length === 0) return caller;
-    const naming = rules.verifier.read(tokens).filter(names);
+    const naming = verifier.read(tokens).filter(names);
     const [issuer, ...others] = new Set(naming.map(({ decoded }) => decoded?.issuer));
     if (issuer === undefined) return caller;
-    return others.length > 0 ? "ambiguous" : rules.callerOf(issuer, naming);
+    return others.length > 0 ? "ambiguous" : callerOf(issuer, naming);
   };
 }
 

@@ -44,7 +44,7 @@ export function openIdentity(options: IdentityOptions): Identity {
   const { seed, seedFile, did, log = silentLog } = options;
   if (seed !== undefined && seedFile !== undefined) throw invalid("Only one of 'seed' and 'seedFile' may be set");
   const isLasting = seed !== undefined || seedFile !== undefined;
-  const key = signingKeyFromSeed(isLasting ? seedBytes({ seed, seedFile, log }) : newSeed());
+  const key = signingKeyFromSeed(isLasting ? seedBytes(options, log) : newSeed());
   if (did !== undefined) checkDid({ did, keyDid: key.did, isLasting, log });
   return { ...key, did: did ?? key.did, keyDid: key.did };
 }
@@ -53,14 +53,8 @@ export function openIdentity(options: IdentityOptions): Identity {
 export const canonicalDid = (identity: Pick<Identity, "did" | "keyDid">, did: string): string =>
   did === identity.keyDid ? identity.did : did;
 
-interface SeedSource {
-  readonly seed: string | undefined;
-  readonly seedFile: string | undefined;
-  readonly log: Log;
-}
-
-function seedBytes({ seed, seedFile, log }: SeedSource): Uint8Array {
-  const bytes = parseSeed((seedFile === undefined ? seed : readSeed(seedFile, log)) ?? "");
+function seedBytes({ seed = "", seedFile }: IdentityOptions, log: Log): Uint8Array {
+  const bytes = parseSeed(seedFile === undefined ? seed : readSeed(seedFile, log));
   if (bytes !== undefined) return bytes;
   if (seedFile === undefined) throw invalid("'seed' must be 64 hex digits");
   throw invalid(`'seedFile' must hold 64 hex digits and nothing else: ${escapeText(seedFile)}`);

@@ -9,6 +9,7 @@ import { errnoOf } from "../../jail/sys.js";
 import type { Revocations } from "../../ucan/verify/proof.js";
 import { isEntry, notBeforeOf } from "../../ucan/verify/revocation-list.js";
 import { type FileFault, isOpenToOthers, openStateDir } from "../start/state/state-dir.js";
+import type { Identity } from "./identity.js";
 import {
   appendToList,
   faultOfWriting,
@@ -34,6 +35,47 @@ export interface RevocationList extends Revocations {
    * this process. {@link isFull}: for want of room
    */
   add(entries: readonly string[]): Promise<void>;
+}
+
+/** The list in force, whichever a reload puts in its place. Revoking either DID of the venue revokes both. */
+export class CurrentRevocations implements RevocationList {
+  readonly #names: readonly string[];
+  #list: RevocationList | undefined;
+
+  constructor({ did, keyDid }: Pick<Identity, "did" | "keyDid">) {
+    this.#names = [did, keyDid];
+  }
+
+  /** @param list of this process alone */
+  over(list: RevocationList): void {
+    this.#list = list;
+  }
+
+  get size(): number {
+    return this.list.size;
+  }
+
+  get entries(): ReadonlySet<string> {
+    return this.list.entries;
+  }
+
+  get notBefore(): number | undefined {
+    return this.list.notBefore;
+  }
+
+  has(entry: string): boolean {
+    const { list } = this;
+    return list.has(entry) || (this.#names.includes(entry) && this.#names.some((name) => list.has(name)));
+  }
+
+  add(entries: readonly string[]): Promise<void> {
+    return this.list.add(entries);
+  }
+
+  protected get list(): RevocationList {
+    if (this.#list === undefined) throw new Error("The revocation list is not open yet");
+    return this.#list;
+  }
 }
 
 export interface RevocationOptions {

@@ -11,7 +11,7 @@ import { createUcanVerifier } from "../../ucan/verify/verifier.js";
 import { openList } from "../shared/memory.js";
 import type { TokenStore } from "./access-entry.js";
 import { canonicalDid, type Identity } from "./identity.js";
-import type { RevocationList } from "./revocations.js";
+import { CurrentRevocations, type RevocationList } from "./revocations.js";
 
 /** Verifier and revocation list of a venue. The objects stay the same across reloads; what they apply changes. */
 export interface TokenJudge {
@@ -37,7 +37,7 @@ export interface TokenJudgeOptions {
 
 /** Revocations and tokens as instances share them. */
 export interface SharedIdentity {
-  readonly revocations: { over(list: RevocationList): RevocationList };
+  readonly revocations: CurrentRevocations;
   readonly tokens: TokenStore;
   /** @throws SHARED_STATE_UNAVAILABLE where what is known is too old to judge by */
   requireFresh(graceMs?: number): void;
@@ -49,9 +49,8 @@ export interface SharedIdentity {
 export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions): TokenJudge {
   const { names, shared } = options;
   const keys = createPublicKeys();
-  let list = openList(config, options);
-  const all = shared?.revocations.over(list);
-  const revocations = knownByBothNames(names, () => all ?? list);
+  const revocations = shared?.revocations ?? new CurrentRevocations(names);
+  revocations.over(openList(config, options));
   const ofTokens = shared === undefined ? revocations : whileFresh(revocations, shared);
   const verifierFor = ({ auth }: VenueConfig) =>
     createUcanVerifier<Grant>({
@@ -73,11 +72,11 @@ export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions):
       // The list rereads its file by itself, and a new verifier would lose its cache of verified signatures.
       if (isDeepStrictEqual(next.auth.ucan, inForce)) return () => {};
       const isMoved = next.auth.ucan.revocations !== inForce.revocations;
-      const nextList = isMoved ? openList(next, options) : list;
+      const nextList = isMoved ? openList(next, options) : undefined;
       const nextVerifier = verifierFor(next);
       return () => {
-        [list, verifier, inForce] = [nextList, nextVerifier, next.auth.ucan];
-        shared?.revocations.over(list);
+        [verifier, inForce] = [nextVerifier, next.auth.ucan];
+        if (nextList !== undefined) revocations.over(nextList);
       };
     },
   };
@@ -95,22 +94,3 @@ const whileFresh = (revocations: Revocations, { requireFresh }: SharedIdentity):
     return revocations.has(entry);
   },
 });
-
-/** Revoking either DID of the venue revokes both. */
-function knownByBothNames(names: TokenJudgeOptions["names"], list: () => RevocationList): RevocationList {
-  const { did, keyDid } = names;
-  return {
-    get size() {
-      return list().size;
-    },
-    get entries() {
-      return list().entries;
-    },
-    get notBefore() {
-      return list().notBefore;
-    },
-    has: (entry) =>
-      list().has(entry) || ((entry === did || entry === keyDid) && (list().has(did) || list().has(keyDid))),
-    add: (entries) => list().add(entries),
-  };
-}

@@ -13,22 +13,10 @@ import type { PublicKeys } from "../../ucan/verify/public-keys.js";
 import type { Approvals } from "../approvals/approvals.js";
 import type { HostedCall } from "../catalogue/hosted-adapter.js";
 import type { Access } from "../identity/access.js";
-import type { IssuedTokens } from "./tokens/issued-tokens.js";
 
 /** Parts of the venue that its own operations use. */
 export interface OperationParts {
-  readonly access: Pick<
-    Access,
-    | "did"
-    | "operator"
-    | "canonicalDid"
-    | "verifier"
-    | "revocations"
-    | "key"
-    | "accessTokens"
-    | "staticTokens"
-    | "issuers"
-  >;
+  readonly access: Access;
   /** Takes events of tokens. Absent: nobody follows. */
   readonly events?: EventSink;
   /** Absent where nobody can be asked: the venue does not listen. */
@@ -43,7 +31,11 @@ export interface OperationParts {
   readonly audit?: AuditLog | undefined;
   /** When a revocation holds everywhere. Absent: it does, since the venue is one process. */
   readonly effect?: ((waits: boolean) => Promise<object>) | undefined;
-  readonly issued: IssuedTokens;
+  /**
+   * DIDs and token ids on whose authority the venue signed a token, by its id: those may revoke it. The most recently signed ones; for
+   * older ones, and after a restart, the token itself holds the same names.
+   */
+  readonly issued: Map<string, readonly string[]>;
   readonly keys: PublicKeys;
   readonly clock: Clock;
   /** The rules in force; they can change while the venue runs. */

@@ -9,7 +9,8 @@ export interface Refusal {
   readonly operation: string;
   /** Continues the text after `requires`. */
   readonly requires: string;
-  readonly reasons: readonly DenialReason[];
+  /** Default: no right covers it. */
+  readonly reasons?: readonly DenialReason[];
   readonly deniedBy?: "agent_caps" | "authority" | "proofs";
   readonly more?: ErrorData;
 }
@@ -18,7 +19,7 @@ export interface Refusal {
 export function refusedOperation({
   operation,
   requires,
-  reasons,
+  reasons = ["not_covered"],
   deniedBy = "authority",
   more,
 }: Refusal): FileAdapterError {

@@ -18,7 +18,6 @@ import { authWhoami } from "./auth/whoami.js";
 import { lockDrop } from "./lock/drop.js";
 import { lockList } from "./lock/list.js";
 import type { AnyVenueOperation, OperationParts } from "./operation.js";
-import { createIssuedTokens } from "./tokens/issued-tokens.js";
 import { ucanIssue } from "./ucan/issue.js";
 import { ucanRevoke } from "./ucan/revoke.js";
 import { ucanVerify } from "./ucan/verify.js";
@@ -56,7 +55,7 @@ export function createVenueAdapters(
   parts: Omit<OperationParts, "issued" | "keys">,
   hosting: AdapterHosting,
 ): readonly Adapter[] {
-  const venue: OperationParts = { ...parts, issued: createIssuedTokens(), keys: createPublicKeys() };
+  const venue: OperationParts = { ...parts, issued: new Map(), keys: createPublicKeys() };
   return Object.entries(VENUE_ADAPTERS).map(([name, description]) => {
     const operations = new Map(
       VENUE_OPERATIONS.filter((operation) => adapterOf(operation) === name).map((one) => [one.name, one]),

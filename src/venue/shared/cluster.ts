@@ -7,9 +7,8 @@ import type { Caller } from "../../core/call/caller.js";
 import type { JobRecord } from "../../core/ports/job.js";
 import type { Log } from "../../core/ports/log.js";
 import { type ForwardOutcome, PeerRequests } from "../../surfaces/http/passing/peers.js";
-import type { KeptJob } from "../jobs/keeper.js";
+import type { JobKeeper, KeptJob } from "../jobs/keeper.js";
 import type { Register } from "../telemetry/metrics-sources.js";
-import type { ClusterParts } from "./cluster-parts.js";
 import { JobRows } from "./job-rows.js";
 import { addShared } from "./metrics.js";
 import type { SharedEvents } from "./pieces/events.js";
@@ -26,7 +25,12 @@ export interface ClusterOptions {
   onLost(job: KeptJob, record: JobRecord): void;
 }
 
-export interface Cluster extends ClusterParts {
+/** Parts of a venue of several instances. */
+export interface Cluster {
+  readonly keeper: JobKeeper;
+  readonly peers: PeerRequests;
+  /** Tells balancers that this instance stops, and waits until they have heard. Calls are taken meanwhile. */
+  drain(): Promise<void>;
   /** Adds its metrics. @returns called before each later scrape */
   metrics(register: Register): () => void;
   close(): Promise<void>;

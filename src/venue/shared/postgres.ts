@@ -89,7 +89,7 @@ export class PostgresShared implements Shared {
       read: (since, query, isLost) => this.#read(since, query, isLost),
       took: (row, query) => this.#took(row, query),
     });
-    this.revocations = new SharedRevocations({ query: this.query, log });
+    this.revocations = new SharedRevocations({ did: options.did, keyDid: options.key.did }, { query: this.query, log });
     const refresh = () => this.tick.refresh();
     this.tokens = new SharedTokens({ query: this.query, seal: this.sealed("access"), log, refresh });
     this.hear("epoch", () => void this.tick.now().catch(() => {}));

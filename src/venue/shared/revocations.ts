@@ -3,7 +3,8 @@
 import type { Log } from "../../core/ports/log.js";
 import type { SharedQuery } from "../../core/ports/shared.js";
 import { isEntry } from "../../ucan/verify/revocation-list.js";
-import type { RevocationList } from "../identity/revocations.js";
+import type { Identity } from "../identity/identity.js";
+import { CurrentRevocations, type RevocationList } from "../identity/revocations.js";
 
 const PUT = `WITH missing AS MATERIALIZED (
     SELECT entry FROM jsonb_array_elements_text($1::jsonb) AS wanted(entry)
@@ -15,45 +16,31 @@ const PUT = `WITH missing AS MATERIALIZED (
 export const revocationColumn = (since: string): string =>
   `(SELECT coalesce(json_agg(entry), '[]') FROM revocation WHERE revocation.n > ${since}) AS revocations`;
 
-export class SharedRevocations implements RevocationList {
+export class SharedRevocations extends CurrentRevocations {
   readonly #query: SharedQuery;
   readonly #log: Log;
-  #list: RevocationList | undefined;
   /** Known to be in the engine. */
   #kept = new Set<string>();
   /** The entries of the list when they were last compared with those. */
   #compared: ReadonlySet<string> | undefined;
 
-  constructor({ query, log }: { readonly query: SharedQuery; readonly log: Log }) {
+  constructor(
+    names: Pick<Identity, "did" | "keyDid">,
+    { query, log }: { readonly query: SharedQuery; readonly log: Log },
+  ) {
+    super(names);
     this.#query = query;
     this.#log = log;
   }
 
   /** @param list of this instance alone, which holds what all have */
-  over(list: RevocationList): RevocationList {
-    this.#list = list;
+  override over(list: RevocationList): void {
+    super.over(list);
     this.#compared = undefined;
-    return this;
-  }
-
-  get size(): number {
-    return this.#own.size;
-  }
-
-  get entries(): ReadonlySet<string> {
-    return this.#own.entries;
-  }
-
-  get notBefore(): number | undefined {
-    return this.#own.notBefore;
-  }
-
-  has(idOrDid: string): boolean {
-    return this.#own.has(idOrDid);
   }
 
   /** @throws RangeError; SHARED_STATE_UNAVAILABLE: nothing was done, or the connection broke while it was */
-  async add(entries: readonly string[]): Promise<void> {
+  override async add(entries: readonly string[]): Promise<void> {
     if (!entries.every(isEntry)) throw new RangeError("Cannot revoke: neither a token id nor a DID");
     await this.#put(entries, this.#query);
     this.#take(entries);
@@ -72,16 +59,11 @@ export class SharedRevocations implements RevocationList {
 
   /** Puts what the list has and the engine has not, be it lost there or written by a command. */
   async mend(query: SharedQuery): Promise<void> {
-    const { entries } = this.#own;
+    const { entries } = this.list;
     if (entries === this.#compared) return;
     const missing = [...entries].filter((entry) => !this.#kept.has(entry));
     if (missing.length > 0) await this.#put(missing, query);
     this.#compared = entries;
-  }
-
-  get #own(): RevocationList {
-    if (this.#list === undefined) throw new Error("The revocation list is not open yet");
-    return this.#list;
   }
 
   async #put(entries: readonly string[], query: SharedQuery): Promise<void> {
@@ -92,9 +74,9 @@ export class SharedRevocations implements RevocationList {
   /** In force at once; the file is written behind. */
   #take(entries: readonly string[]): void {
     for (const entry of entries) this.#kept.add(entry);
-    const missing = entries.filter((entry) => isEntry(entry) && !this.#own.has(entry));
+    const missing = entries.filter((entry) => isEntry(entry) && !this.list.has(entry));
     if (missing.length === 0) return;
-    this.#own
+    this.list
       .add(missing)
       .catch((err: unknown) => this.#log.error({ err }, "a shared revocation is not in the list file"));
   }

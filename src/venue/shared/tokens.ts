@@ -56,11 +56,16 @@ interface Row {
   readonly sealed: string;
 }
 
+interface TokenParts {
+  readonly query: SharedQuery;
+  readonly seal: Seal;
+  readonly log: Log;
+  /** Reads what changed until now. */
+  refresh(): Promise<void>;
+}
+
 export class SharedTokens implements TokenStore {
-  readonly #query: SharedQuery;
-  readonly #seal: Seal;
-  readonly #log: Log;
-  readonly #refresh: () => Promise<void>;
+  readonly #parts: TokenParts;
   #rows = {
     token: new Map<string, AccessEntry>(),
     link: new Map<string, AccessEntry>(),
@@ -76,12 +81,8 @@ export class SharedTokens implements TokenStore {
   #usesReadAt = 0;
   #looks: number[] = [];
 
-  /** @param refresh reads what changed until now */
-  constructor(parts: { query: SharedQuery; seal: Seal; log: Log; refresh: () => Promise<void> }) {
-    this.#query = parts.query;
-    this.#seal = parts.seal;
-    this.#log = parts.log;
-    this.#refresh = parts.refresh;
+  constructor(parts: TokenParts) {
+    this.#parts = parts;
   }
 
   tokens = (): ReadonlyMap<string, AccessEntry> => this.#rows.token;
@@ -98,7 +99,7 @@ export class SharedTokens implements TokenStore {
     this.#looks = this.#looks.filter((at) => at > now - SECOND_MS);
     if (this.#looks.length >= MOST_LOOKS) throw new Overloaded("Too many unknown tokens", SECOND_MS);
     this.#looks.push(now);
-    await this.#refresh();
+    await this.#parts.refresh();
   }
 
   async put(kind: "token" | "link", entry: AccessEntry): Promise<boolean> {
@@ -106,7 +107,7 @@ export class SharedTokens implements TokenStore {
   }
 
   async revoke(id: string, mark: AccessRevocation): Promise<void> {
-    await this.#query(END, [[{ id, ...mark }]]);
+    await this.#parts.query(END, [[{ id, ...mark }]]);
     this.#mark(id, mark);
   }
 
@@ -133,8 +134,8 @@ export class SharedTokens implements TokenStore {
     if (entry !== undefined && "sha256" in entry) this.#bySecret.delete(`${kind} ${entry.sha256}`);
     this.#rows[kind].delete(id);
     if (kind === "token") this.#used.delete(id);
-    const removed = this.#query(REMOVE, [kind, id]).catch((err: unknown) => {
-      this.#log.debug({ err }, "an ended token was not removed");
+    const removed = this.#parts.query(REMOVE, [kind, id]).catch((err: unknown) => {
+      this.#parts.log.debug({ err }, "an ended token was not removed");
       // It is there still, so what ended it has to stay.
       if (entry !== undefined) this.#add(kind, entry);
     });
@@ -145,12 +146,12 @@ export class SharedTokens implements TokenStore {
     void this.#removals.then(() => {
       if (this.#isNeeded(id)) return;
       this.#ended.delete(id);
-      this.#query("DELETE FROM ended WHERE id = $1", [id]).catch(() => {});
+      this.#parts.query("DELETE FROM ended WHERE id = $1", [id]).catch(() => {});
     });
   }
 
   async putUcan(entry: SignedUcan): Promise<void> {
-    const lost = (err: unknown) => this.#log.warn({ err }, "a signed token is in no list");
+    const lost = (err: unknown) => this.#parts.log.warn({ err }, "a signed token is in no list");
     await this.#put("ucan", entry, null).catch(lost);
   }
 
@@ -194,17 +195,17 @@ export class SharedTokens implements TokenStore {
   }
 
   async #put(kind: Kind, entry: AccessEntry | SignedUcan, sha256: string | null): Promise<boolean> {
-    const sealed = this.#seal.seal(`${kind} ${entry.id}`, Buffer.from(JSON.stringify(entry)));
-    const rows = await this.#query(PUT, [kind, entry.id, sha256, sealed, entry.expires]);
+    const sealed = this.#parts.seal.seal(`${kind} ${entry.id}`, Buffer.from(JSON.stringify(entry)));
+    const rows = await this.#parts.query(PUT, [kind, entry.id, sha256, sealed, entry.expires]);
     if (rows.length > 0) this.#add(kind, entry);
     return rows.length > 0;
   }
 
   /** A row that this venue did not seal for its place gives nobody anything. */
   #take({ kind, id, sealed }: Row): void {
-    const plain = this.#seal.open(`${kind} ${id}`, Buffer.from(sealed, "base64"));
+    const plain = this.#parts.seal.open(`${kind} ${id}`, Buffer.from(sealed, "base64"));
     if (plain === undefined)
-      this.#log.error({ kind, id }, "a shared access token is not what this venue wrote; it is ignored");
+      this.#parts.log.error({ kind, id }, "a shared access token is not what this venue wrote; it is ignored");
     else this.#add(kind, JSON.parse(plain.toString()) as AccessEntry);
   }
 

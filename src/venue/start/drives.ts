@@ -58,8 +58,7 @@ export function createVenueDrives(config: VenueConfig, options: VenueDrivesOptio
   return openLazily(log, async () => {
     const engine = engineOptions(config, options);
     if (!forgetsDrives(config)) {
-      const key = await keyOf(config, options);
-      const opened = await openEngine(await openLasting(config, options), engine, key);
+      const opened = await openEngine(await openLasting(config, options), engine, await keyOf(config, options));
       // A process that makes a single call does not live long enough for maintenance.
       return options.listens ? withUpkeep(opened, log) : opened;
     }
@@ -85,16 +84,8 @@ export async function openDriveStore(
   }
   const engine = engineOptions(config, options);
   try {
-    const key = await keyOf(config, options);
-    const opened = await openEngine(await openLasting(config, options), engine, key);
-    const close = async () => {
-      try {
-        await opened.engine.close();
-      } finally {
-        await opened.store.close();
-      }
-    };
-    return { ...opened, close };
+    const opened = await openEngine(await openLasting(config, options), engine, await keyOf(config, options));
+    return { ...opened, close: () => closeAll(opened) };
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError([`'drives.store' cannot be opened: ${reasonOf(error)}`], 78);
@@ -148,15 +139,18 @@ function openLazily(log: Log, open: () => Promise<Opened>): VenueDrives {
     async close() {
       isClosed = true;
       const open = await opening?.catch(() => undefined);
-      if (open === undefined) return;
-      try {
-        await open.engine.close();
-        await open.stop?.();
-      } finally {
-        await open.store.close();
-      }
+      if (open !== undefined) await closeAll(open);
     },
   };
+}
+
+async function closeAll({ engine, store, stop }: Opened): Promise<void> {
+  try {
+    await engine.close();
+    await stop?.();
+  } finally {
+    await store.close();
+  }
 }
 
 const unreachable = (): FileAdapterError => adapterError("STORE_UNAVAILABLE", "Drive store is not reachable");

@@ -46,8 +46,8 @@ export const openVenue = (config: VenueConfig, options: OpenVenueOptions): Promi
 async function open(config: VenueConfig, options: OpenVenueOptions, opened: Opened): Promise<OpenVenue> {
   const { env, listens, filesOnly = false } = options;
   const { keep } = opened;
-  const loadShared = listens && config.shared !== undefined ? () => import("../shared/open.js") : undefined;
-  const shared = loadShared && keep(await (await loadShared()).openShared(config, config.shared, options));
+  const engine = listens ? config.shared : undefined;
+  const shared = engine && keep(await (await import("../shared/open.js")).openShared(config, engine, options));
   const log = shared?.log ?? options.log;
   let host: VenueHost | undefined;
   const logInternal = internalLog(log);
@@ -68,7 +68,7 @@ async function open(config: VenueConfig, options: OpenVenueOptions, opened: Open
   if (audit !== undefined) keep(audit);
   const assets = keep(await openAssets(config, { did: access.did, env, log }));
   const counts = listens && config.metrics !== false;
-  const metrics = counts ? (await import("../telemetry/metrics.js")).createMetrics() : undefined;
+  const metrics = counts ? new (await import("../telemetry/metrics.js")).VenueMetrics() : undefined;
   const sinks = [
     audit && (shared?.audited(audit) ?? audit),
     metrics,

@@ -32,7 +32,7 @@ export function openWorkspace(config: VenueConfig, log: Log): WorkspacePage | un
   try {
     return readPage(draftsOf(config));
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (codeOf(error) !== "ENOENT") throw error;
     if (config.workspace !== undefined) {
       throw new ConfigError(["'workspace' cannot be served: the page is not built. Run 'npm run build'"], 78);
     }
@@ -75,5 +75,3 @@ const readText = (name: string): string =>
   brotliDecompressSync(readFileSync(packageFile(`${FOLDER}${name}`))).toString("utf8");
 
 const escapeAttribute = (text: string): string => text.replace(/[&"<>]/g, (char) => `&#${char.charCodeAt(0)};`);
-
-const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT";

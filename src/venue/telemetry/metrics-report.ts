@@ -14,12 +14,7 @@ interface RootUsage {
 }
 
 /** The metrics of a venue in the text format of a monitoring system. */
-export interface MetricsReport {
-  /** @param durations milliseconds */
-  observe(operation: string, durations: readonly number[]): void;
-  text(): Promise<{ contentType: string; body: string }>;
-  close(): void;
-}
+export type MetricsReport = ReturnType<typeof openMetricsReport>;
 
 export interface MetricsReportOptions {
   readonly sources: () => MetricsSources;
@@ -47,7 +42,7 @@ const USAGE_PATIENCE_MS = 2000;
 const LOOP_RESOLUTION_MS = 20;
 
 /** Loads the library and registers all metrics. Each venue has a registry of its own. */
-export function openMetricsReport(options: MetricsReportOptions): MetricsReport {
+export function openMetricsReport(options: MetricsReportOptions) {
   const prometheus: Prometheus = createRequire(import.meta.url)("@platformatic/prom-client");
   const registry = new prometheus.Registry();
   const register: Register = { prometheus, registry };
@@ -60,11 +55,12 @@ export function openMetricsReport(options: MetricsReportOptions): MetricsReport 
   if (options.watchesLoop) delay.enable();
   let readMore: (() => void) | undefined;
   return {
-    observe: (operation, found) => {
+    /** @param found durations, in milliseconds */
+    observe: (operation: string, found: readonly number[]): void => {
       const child = durations.labels(operation);
       for (const ms of found) child.observe(ms / 1000);
     },
-    text: async () => {
+    text: async (): Promise<{ contentType: string; body: string }> => {
       await askRoots();
       if (readMore === undefined) readMore = options.sources().extend?.(register);
       else readMore();
@@ -150,11 +146,23 @@ function addJournals(register: Register, sources: () => MetricsSources): void {
 
 /** @returns a function that queries every root */
 function addUsage(register: Register, sources: () => MetricsSources): () => Promise<void> {
-  const asking = new WeakMap<Pick<Root, "usage">, () => Promise<RootUsage | undefined>>();
+  const pending = new WeakMap<Pick<Root, "usage">, Promise<RootUsage | undefined>>();
+  /** With a time limit; no second query starts while one is pending. */
   const ask = (root: Pick<Root, "usage">): Promise<RootUsage | undefined> => {
-    const patient = asking.get(root) ?? limitUsage(root, sources().usagePatienceMs ?? USAGE_PATIENCE_MS);
-    asking.set(root, patient);
-    return patient();
+    const known = pending.get(root);
+    if (known !== undefined) return known;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(resolve, sources().usagePatienceMs ?? USAGE_PATIENCE_MS, undefined);
+    });
+    const answer = usageOf(root);
+    const asked = Promise.race([answer, late]);
+    pending.set(root, asked);
+    void answer.then(() => {
+      pending.delete(root);
+      clearTimeout(timer);
+    });
+    return asked;
   };
   let found: { name: string; usage: RootUsage }[] = [];
   addGauge(register, {
@@ -176,25 +184,6 @@ function addUsage(register: Register, sources: () => MetricsSources): () => Prom
         .map(async (root) => ({ name: root.name, usage: await ask(root) })),
     );
     found = answers.flatMap(({ name, usage }) => (usage === undefined ? [] : [{ name, usage }]));
-  };
-}
-
-/** Queries usage with a time limit; no second query starts while one is pending. */
-function limitUsage(root: Pick<Root, "usage">, patienceMs: number): () => Promise<RootUsage | undefined> {
-  let current: Promise<RootUsage | undefined> | undefined;
-  return () => {
-    if (current !== undefined) return current;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(resolve, patienceMs, undefined);
-    });
-    const answer = usageOf(root);
-    current = Promise.race([answer, late]);
-    void answer.then(() => {
-      current = undefined;
-      clearTimeout(timer);
-    });
-    return current;
   };
 }
 

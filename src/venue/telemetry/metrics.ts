@@ -21,14 +21,9 @@ const SCHEME = "file://";
 const NOTHING: MetricsSources = { jobs: { running: 0, size: 0 }, roots: () => [], operations: () => [] };
 
 /**
- * Creates the metrics of a venue. Counting a call takes about a microsecond; the library that renders them is loaded at
- * the first scrape or the thousandth call.
+ * Counts the calls of a venue as an audit sink, and renders the counts for a monitoring system. Counting a call takes about a
+ * microsecond; the library that renders them is loaded at the first scrape or the thousandth call.
  */
-export function createMetrics(): VenueMetrics {
-  return new VenueMetrics();
-}
-
-/** Counts the calls of a venue as an audit sink, and renders the counts for a monitoring system. */
 export class VenueMetrics implements AuditSink, Pick<HttpMetrics, "text"> {
   #sources = NOTHING;
   readonly #operations = new Map<string, OperationTally>();

@@ -19,7 +19,7 @@ import { transformFileSync } from "@swc/core";
 import type { AuditRecord } from "../../../src/audit/record.js";
 import type { LogLevel } from "../../../src/config/types.js";
 import { type OpenLog, openLog } from "../../../src/venue/telemetry/log.js";
-import { createMetrics, type VenueMetrics } from "../../../src/venue/telemetry/metrics.js";
+import { VenueMetrics } from "../../../src/venue/telemetry/metrics.js";
 import type { MetricsSources } from "../../../src/venue/telemetry/metrics-sources.js";
 import { needs } from "../../needs.js";
 import { gate } from "../catalogue/fake-adapter.js";
@@ -281,7 +281,7 @@ describe("metrics", () => {
   type Usage = () => Promise<{ sizeBytes: number; freeBytes: number }>;
 
   function open(changes: Partial<MetricsSources> = {}): VenueMetrics {
-    const metrics = createMetrics();
+    const metrics = new VenueMetrics();
     metrics.observe({
       operations: () => [named("file:read", false), named("file:write", true)],
       roots: () => [root("docs"), root("tmp")],
@@ -485,7 +485,7 @@ describe("metrics", () => {
     });
 
     test("are text before it is known what they are about, too", async () => {
-      const metrics = createMetrics();
+      const metrics = new VenueMetrics();
       opened.push(metrics);
       metrics.write(record());
       expect(of(await samples(metrics), "venue_files_operations_total")).toEqual({

@@ -5,18 +5,9 @@ import { combineCaps, readCaps } from "../../../authz/caps-list.js";
 import { capsOfScopes, isOfFiles } from "../../../authz/scopes.js";
 import type { IssuerConfig } from "../../../config/types.js";
 import type { AccessRights } from "../../../core/call/caller.js";
-import type { Capability } from "../../../core/call/capability.js";
 import type { VerifiedToken } from "./verify.js";
 
 type Claims = Readonly<Record<string, unknown>>;
-
-/** A caller that an outside issuer vouches for. */
-export interface IssuerRights {
-  readonly did: string;
-  readonly access: AccessRights;
-  /** Intersection of the lists of `access`. */
-  readonly grants: readonly Capability[];
-}
 
 /** DID of the caller that an issuer calls `sub`. Revoking it revokes all of the caller's tokens. */
 const issuerCallerDid = (venueDid: string, iss: string, sub: string): string =>
@@ -25,23 +16,17 @@ const issuerCallerDid = (venueDid: string, iss: string, sub: string): string =>
 export const isIssuerCaller = (venueDid: string, did: string): boolean =>
   did.startsWith(`${venueDid}:sub:`) && /:[0-9a-f]{32}$/.test(did);
 
-export function rightsOf(
-  venueDid: string,
-  { issuer, map }: IssuerConfig,
-  claims: VerifiedToken["claims"],
-): IssuerRights {
+/** The caller that an issuer vouches for. `grants`: the intersection of the lists of `access`. */
+export function rightsOf(venueDid: string, { issuer, map }: IssuerConfig, claims: VerifiedToken["claims"]) {
   const did = issuerCallerDid(venueDid, issuer, claims.sub);
   const mapped = map.filter(({ when }) => Object.entries(when).every(([claim, text]) => fits(claims, claim, text)));
   const caps = mapped.flatMap((entry) => entry.caps);
   const scopes = capsOfScopes(scopesIn(claims));
   const [given, bounds] = [caps, scopes].map((list) => readCaps(list)?.grants ?? []);
   const common = (given ?? []).flatMap((grant) => [...combineCaps([bounds ?? []], grant)]);
-  return {
-    did,
-    // The list bounds what `auth.grants` gives to the DID too: nothing but the map gives rights.
-    access: { maker: did, tokenCaps: caps, caps: [caps], scopes },
-    grants: common.map(({ written }) => written),
-  };
+  // The list bounds what `auth.grants` gives to the DID too: nothing but the map gives rights.
+  const access: AccessRights = { maker: did, tokenCaps: caps, caps: [caps], scopes };
+  return { did, access, grants: common.map(({ written }) => written) };
 }
 
 /** The scopes that a token has about files. */

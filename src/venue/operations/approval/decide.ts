@@ -30,22 +30,17 @@ export const approvalDecide: VenueOperation<DecideInput> = {
     const approval = requireApproval(NAME, id, asking);
     if (!holdsApproval(approval, asking)) {
       const requires = "the ability 'approve' on all that the call touches, and no call by MCP, ACP or a profile";
-      throw refusedOperation({ operation: NAME, requires, reasons: ["not_covered"] });
+      throw refusedOperation({ operation: NAME, requires });
     }
     const fault = whyNotDecide(approval, asking, code);
     if (fault !== undefined) {
       throw refusedOperation({
         operation: NAME,
         requires: `somebody else: this is ${fault}`,
-        reasons: ["not_covered"],
       });
     }
     const by = callerOf(context, venue);
-    const isDone = await venue.approvals?.decide(id, {
-      allows: decision === "once",
-      by,
-      ...(note === undefined ? {} : { note }),
-    });
+    const isDone = await venue.approvals?.decide(id, { allows: decision === "once", by, note });
     if (isDone !== true) throw approvalDecided(approval.state);
     return approvalView(approval, asking, false);
   },

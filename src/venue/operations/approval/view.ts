@@ -87,9 +87,7 @@ export function approvalView(approval: Approval, asking: Asking, whole: boolean)
   const isTerminal = whole && isOperator(context, venue) && chainOf(context, venue.access)[0] === OPERATORS_OWN;
   const { effects: effect, ...more } = shownPart(effects);
   return {
-    ...{ id, state, operation, caller, created, expires, effect, ...more },
-    ...(by === undefined ? {} : { by }),
-    ...(note === undefined ? {} : { note }),
+    ...{ id, state, operation, caller, created, expires, effect, ...more, by, note },
     ...(whole && diff !== undefined && mayRead ? { diff } : {}),
     ...(isTerminal ? { code } : {}),
   };
@@ -111,5 +109,4 @@ export const noApproval = (operation: string) =>
   refusedOperation({
     operation,
     requires: "the id of an approval that you asked for, or may decide",
-    reasons: ["not_covered"],
   });

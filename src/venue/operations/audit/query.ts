@@ -62,7 +62,7 @@ export const auditQuery: VenueOperation<QueryInput> = {
 
 /** @returns `undefined`: all @throws CAPABILITY_DENIED */
 function callersSeenBy(context: SurfaceContext, venue: OperationParts): ReadonlySet<string> | undefined {
-  const refuse = (requires: string) => refusedOperation({ operation: NAME, requires, reasons: ["not_covered"] });
+  const refuse = (requires: string) => refusedOperation({ operation: NAME, requires });
   if (isAnonymous(context)) throw refuse("an authenticated caller");
   const caller = callerOf(context, venue);
   if (actsInFull(context, venue)) {

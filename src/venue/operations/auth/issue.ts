@@ -10,7 +10,7 @@ import { accessDid, type TokenMaker } from "../../identity/access-entry.js";
 import { SESSION_MS } from "../../identity/access-tokens.js";
 import type { OperationParts, VenueOperation } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
-import { didOfMaker, makingBy } from "../tokens/issue-rights.js";
+import { didOfMaker, KEY_ENDS, makingBy } from "../tokens/issue-rights.js";
 import { publishToken } from "./list.js";
 
 interface IssueInput {
@@ -38,7 +38,7 @@ export const authIssue: VenueOperation<IssueInput> = {
     if (!mayActAsApprover(context) && (caps === undefined || caps.some(({ can }) => can.startsWith(APPROVE)))) {
       // Over another surface it would decide what a model is asked about.
       const requires = "over MCP, ACP and profiles 'caps' that do not name 'approve'";
-      throw refusedOperation({ operation: NAME, requires, reasons: ["not_covered"] });
+      throw refusedOperation({ operation: NAME, requires });
     }
     const { accessTokens } = venue.access;
     if (accessTokens === undefined) {
@@ -68,9 +68,6 @@ export const authIssue: VenueOperation<IssueInput> = {
 function addressFor({ entrance }: Pick<SurfaceContext, "entrance">, own: string | undefined): string | undefined {
   return entrance === undefined || isLoopbackHost(new URL(entrance).hostname) ? own : entrance;
 }
-
-const KEY_ENDS =
-  "The venue makes a new key at each start, and this token ends with the present one. Set 'seedFile' to keep it";
 
 /** @throws INVALID_INPUT naming the first entry that grants nothing */
 function parseCaps(caps: readonly unknown[]): readonly Capability[] {

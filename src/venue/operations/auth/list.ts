@@ -3,8 +3,7 @@
 import type { Capability } from "../../../core/call/capability.js";
 import { invalidInput } from "../../../core/errors/texts.js";
 import { LOOKS } from "../../../core/ports/operation.js";
-import type { ListedAccess } from "../../identity/access-entry.js";
-import { accessDid } from "../../identity/access-entry.js";
+import { accessDid, type ListedAccess } from "../../identity/access-entry.js";
 import { actsInFull, callerOf, isOperator } from "../caller.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
 import { didOfMaker } from "../tokens/issue-rights.js";
@@ -30,8 +29,8 @@ export interface HolderEntry {
   readonly grants: readonly Capability[];
   readonly created?: number;
   readonly expires?: number;
-  readonly lastUsed?: number;
-  readonly revoked?: number;
+  readonly lastUsed?: number | undefined;
+  readonly revoked?: number | undefined;
   /** A link that was not used yet. */
   readonly pending?: true;
 }
@@ -105,8 +104,7 @@ function configuredHolders({ access, auth, files, publicCaps }: OperationParts):
     ),
     ...staticTokens.map(({ name, sha256, did, caps }, index) => {
       const lastUsed = access.accessTokens?.staticUsed(sha256.toString("hex"));
-      const used = lastUsed === undefined ? {} : { lastUsed };
-      return placed({ kind: "static", id: `auth.tokens[${index}]`, label: name, did, grants: caps, ...used }, index);
+      return placed({ kind: "static", id: `auth.tokens[${index}]`, label: name, did, grants: caps, lastUsed }, index);
     }),
     placed({ kind: "public", id: "auth.public", did: `${access.did}:public`, grants: publicCaps() }, 0),
   ];
@@ -131,9 +129,7 @@ function placedToken({ entry, isLink, lastUsed, revoked }: ListedAccess, venue: 
   const did = caps === undefined ? by : accessDid(venue.access, id);
   return {
     entry: {
-      ...{ kind, id, label, did, by, grants: caps ?? [], created, expires },
-      ...(lastUsed === undefined ? {} : { lastUsed }),
-      ...(revoked === undefined ? {} : { revoked }),
+      ...{ kind, id, label, did, by, grants: caps ?? [], created, expires, lastUsed, revoked },
       ...(isLink ? { pending: true } : {}),
     },
     key: timeKey(kind, created, id),

@@ -95,5 +95,4 @@ const notYours = () =>
   refusedOperation({
     operation: NAME,
     requires: "the operator, or whoever made the token, without narrower capabilities; or the token itself",
-    reasons: ["not_covered"],
   });

@@ -16,9 +16,9 @@ interface WhoAmI {
   readonly grants: readonly Capability[];
   readonly grantsTruncated: boolean;
   /** Expiry of the token that authenticates the caller, in seconds since the epoch. */
-  readonly expires?: number;
+  readonly expires: number | undefined;
   /** Id of the access token or session. */
-  readonly via?: string;
+  readonly via: string | undefined;
 }
 
 /** Reports the caller's identity and grants; of the roots, only those in which it holds a grant. */
@@ -27,8 +27,6 @@ export const authWhoami: VenueOperation<object> = {
   annotations: LOOKS,
   run(_input, { context, venue }): WhoAmI {
     const { grants, truncated } = venue.files.rights("auth:whoami", context).held();
-    const via = accessIdOf(context);
-    const expires = endOfIdentity({ context, venue });
     return {
       did: callerOf(context, venue),
       authentication: context.authentication ?? "process",
@@ -36,8 +34,8 @@ export const authWhoami: VenueOperation<object> = {
       venue: venue.access.did,
       grants,
       grantsTruncated: truncated,
-      ...(expires === undefined ? {} : { expires }),
-      ...(via === undefined ? {} : { via }),
+      expires: endOfIdentity({ context, venue }),
+      via: accessIdOf(context),
     };
   },
 };

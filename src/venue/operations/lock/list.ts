@@ -35,7 +35,7 @@ export const lockList: VenueOperation<ListInput> = {
 export function locksFor(operation: string, context: SurfaceContext, venue: OperationParts): DavLocks | undefined {
   if (isOperator(context, venue) && actsInFull(context, venue)) return venue.locks();
   const requires = "the operator, without narrower capabilities";
-  throw refusedOperation({ operation, requires, reasons: ["not_covered"] });
+  throw refusedOperation({ operation, requires });
 }
 
 function entryOf({ id, place, ownerText, caller, since, expires }: DavLock) {

@@ -3,7 +3,7 @@
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { AccessEntry, TokenMaker } from "../../identity/access-entry.js";
-import { actsInFull } from "../caller.js";
+import { actsInFull, isAnonymous } from "../caller.js";
 import type { OperationParts } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
 
@@ -19,10 +19,9 @@ export interface Making {
  * @throws CAPABILITY_DENIED for anybody else
  */
 export function makingBy(operation: string, context: SurfaceContext, venue: OperationParts): Making {
-  const refuse = (requires: string): FileAdapterError =>
-    refusedOperation({ operation, requires, reasons: ["not_covered"] });
+  const refuse = (requires: string): FileAdapterError => refusedOperation({ operation, requires });
   const { authentication, callerDID, credential } = context;
-  if (authentication === "public" || context.ambiguousCaller === true) throw refuse("an authenticated caller");
+  if (isAnonymous(context)) throw refuse("an authenticated caller");
   if (authentication === "access-token") {
     throw refuse("a caller other than an access token with capabilities: these issue nothing");
   }
@@ -45,3 +44,7 @@ export function makingBy(operation: string, context: SurfaceContext, venue: Oper
 /** DID of a maker. */
 export const didOfMaker = (maker: TokenMaker, { access }: Pick<OperationParts, "access">): string =>
   maker.kind === "operator" ? access.operator : access.canonicalDid(maker.did);
+
+/** For tokens of a venue that does not keep its key. */
+export const KEY_ENDS =
+  "The venue makes a new key at each start, and this token ends with the present one. Set 'seedFile' to keep it";

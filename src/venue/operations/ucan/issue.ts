@@ -10,6 +10,7 @@ import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { invalidInput, notSupportedHere } from "../../../core/errors/texts.js";
 import { later } from "../../../core/later.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
+import { putLatest } from "../../../core/put-latest.js";
 import { mayActAsApprover } from "../../../dispatch/approvals/asking-root.js";
 import { MintError, type MintFault } from "../../../ucan/mint/error.js";
 import type { SigningKey } from "../../../ucan/mint/signing-key.js";
@@ -19,6 +20,7 @@ import { accessDid } from "../../identity/access-entry.js";
 import { callerOf, isAnonymous, isOperator } from "../caller.js";
 import type { OperationCall, OperationParts, VenueOperation } from "../operation.js";
 import { refusedOperation } from "../refusal.js";
+import { KEY_ENDS } from "../tokens/issue-rights.js";
 import { endOfToken, type WantedLifetime } from "../tokens/lifetime.js";
 
 interface IssueInput extends WantedLifetime {
@@ -30,6 +32,7 @@ interface IssueInput extends WantedLifetime {
 
 const NAME = "ucan:issue";
 const MAX_GRANTS = 32;
+const MAX_REMEMBERED = 10_000;
 
 /**
  * Delegates grants that the caller holds in roots of the venue to another DID, signed with the venue's key. The token
@@ -44,19 +47,18 @@ export const ucanIssue: VenueOperation<IssueInput> = {
     const grants = parseGrants(input.att, callerOf(context, venue), venue);
     checkAudience(input.aud, venue);
     if (isAnonymous(context)) {
-      throw refusedOperation({ operation: NAME, requires: "an authenticated caller", reasons: ["not_covered"] });
+      throw refusedOperation({ operation: NAME, requires: "an authenticated caller" });
     }
     if (context.access !== undefined) {
       // The UCAN would outlive the access token, and its revocation.
       throw refusedOperation({
         operation: NAME,
         requires: "a caller other than an access token",
-        reasons: ["not_covered"],
       });
     }
     if (!mayActAsApprover(context) && grants.some(({ words }) => words[0] === APPROVE)) {
       const requires = "over MCP, ACP and profiles capabilities other than 'approve'";
-      throw refusedOperation({ operation: NAME, requires, reasons: ["not_covered"] });
+      throw refusedOperation({ operation: NAME, requires });
     }
     const { key } = venue.access;
     if (key === undefined) throw notSupportedHere("signing, since it has no key. Set 'seedFile'");
@@ -73,7 +75,7 @@ export const ucanIssue: VenueOperation<IssueInput> = {
     const names = isOnDrives ? [...new Set([callerOf(context, venue), ...basis])] : basis;
     const { token, id } = await sign({ input, key, grants, expiresAt, names }, venue);
     trail.resource = `ucan:${id}`;
-    venue.issued.remember(id, names);
+    putLatest(venue.issued, id, names, MAX_REMEMBERED);
     await note({ id, input, grants, expiresAt }, { context, venue });
     return { token, id, expires: expiresAt, ...(venue.keyLasts ? {} : { note: KEY_ENDS }) };
   },
@@ -101,9 +103,6 @@ async function note(
     expires: expiresAt * 1000,
   });
 }
-
-const KEY_ENDS =
-  "The venue makes a new key at each start, and this token ends with the present one. Set 'seedFile' to keep it";
 
 /** @throws INVALID_INPUT naming the first invalid capability */
 function parseGrants(att: readonly unknown[], giver: string, { access }: OperationParts): readonly Grant[] {

@@ -77,7 +77,7 @@ function targetOf(
 
 /** The parties to a token that is given only by id, as far as the venue knows them. */
 function knownSigners(id: string, { access, issued }: OperationParts): TokenSigners | undefined {
-  const names = issued.namesOf(id) ?? [];
+  const names = issued.get(id) ?? [];
   const issuers = access.verifier.issuersOf(id) ?? (names.length > 0 ? [access.did] : []);
   return { issuers: new Set(issuers), names: new Set(names) };
 }
@@ -97,7 +97,6 @@ const notYours = (): FileAdapterError =>
   refusedOperation({
     operation: NAME,
     requires: "an issuer in the token's chain, or the operator, without narrower capabilities",
-    reasons: ["not_covered"],
   });
 
 const listIsFull = (): FileAdapterError =>

@@ -47,26 +47,9 @@ export interface KeptApproval {
   readonly approval: Approval | undefined;
 }
 
-export interface ApprovalRows {
-  /** Puts one that was asked for; its version is 1. */
-  put(approval: Approval): Promise<void>;
-  /** @param approval as it is to be @returns its version; `undefined`: somebody has decided, or it has expired */
-  decide(approval: Approval): Promise<number | undefined>;
-  /** Takes one that was allowed, as used. @returns its version; `undefined`: it is not to be had */
-  claim(id: string, caller: string): Promise<number | undefined>;
-  /** Gives back what was claimed in a version and not used. @returns its version */
-  release(id: string, v: number): Promise<number | undefined>;
-  /** Tells others that what was claimed is used. */
-  used(): Promise<void>;
-  /** Marks the answer to a question about one that waits. @returns whether it is the first */
-  answer(id: string, token: string): Promise<boolean>;
-  /** All that there are. @param known versions by id */
-  read(known: ReadonlyMap<string, number>): Promise<readonly KeptApproval[]>;
-  /** Calls back when others may have changed something. */
-  onChange(look: () => void): void;
-}
+export type ApprovalRows = ReturnType<typeof createApprovalRows>;
 
-export function createApprovalRows(shared: Shared): ApprovalRows {
+export function createApprovalRows(shared: Shared) {
   const seal = shared.sealed(TABLE);
   const hashOf = shared.mac(TABLE);
   const sealed = (approval: Approval) => seal.seal(approval.id, Buffer.from(stringifyExact(approval)));
@@ -82,21 +65,29 @@ export function createApprovalRows(shared: Shared): ApprovalRows {
     return { id, v, approval: state === "used" ? { ...approval, state } : approval };
   };
   return {
-    async put(approval) {
+    /** Puts one that was asked for; its version is 1. */
+    async put(approval: Approval): Promise<void> {
       const { id, caller, expires } = approval;
       await shared.query(PUT, [String(shared.self.number), id, hashOf(caller), sealed(approval), expires]);
     },
-    decide: (approval) => {
+    /** @param approval as it is to be @returns its version; `undefined`: somebody has decided, or it has expired */
+    decide: (approval: Approval) => {
       const { id, state, expires } = approval;
       return versionOf(DECIDE, [String(shared.self.number), id, state, sealed(approval), expires]);
     },
-    claim: (id, caller) => versionOf(CLAIM, [id, hashOf(caller), shared.self.number]),
-    release: (id, v) => versionOf(RELEASE, [String(shared.self.number), id, shared.self.number, v]),
+    /** Takes one that was allowed, as used. @returns its version; `undefined`: it is not to be had */
+    claim: (id: string, caller: string) => versionOf(CLAIM, [id, hashOf(caller), shared.self.number]),
+    /** Gives back what was claimed in a version and not used. @returns its version */
+    release: (id: string, v: number) => versionOf(RELEASE, [String(shared.self.number), id, shared.self.number, v]),
+    /** Tells others that what was claimed is used. */
     used: () => shared.notify(TABLE, ""),
-    answer: async (id, token) => (await versionOf(ANSWER, [id, hashOf(token)])) !== undefined,
-    read: async (known) =>
+    /** Marks the answer to a question about one that waits. @returns whether it is the first */
+    answer: async (id: string, token: string) => (await versionOf(ANSWER, [id, hashOf(token)])) !== undefined,
+    /** All that there are. @param known versions by id */
+    read: async (known: ReadonlyMap<string, number>): Promise<readonly KeptApproval[]> =>
       (await shared.query<Row>(READ, [Object.fromEntries(known)])).flatMap((row) => read(row) ?? []),
-    onChange(look) {
+    /** Calls back when others may have changed something. */
+    onChange(look: () => void): void {
       shared.hear(TABLE, (_, from) => {
         if (from !== shared.self.number) look();
       });

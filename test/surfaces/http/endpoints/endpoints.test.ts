@@ -5,7 +5,7 @@ import type { SurfaceContext } from "../../../../src/core/ports/adapter.js";
 import type { Submission } from "../../../../src/core/ports/job.js";
 import type { HttpMetrics } from "../../../../src/surfaces/http/host.js";
 import { assetIdOf } from "../../../../src/venue/assets/id.js";
-import { createMetrics } from "../../../../src/venue/telemetry/metrics.js";
+import { VenueMetrics } from "../../../../src/venue/telemetry/metrics.js";
 import { gate } from "../../../venue/catalogue/fake-adapter.js";
 import { OPERATOR } from "../../../venue/jobs/job-store.js";
 import { useGround } from "../../../venue/operations/fixture.js";
@@ -286,7 +286,7 @@ describe("health", () => {
   });
 
   test("metrics of a real venue show its jobs", async () => {
-    const counted = createMetrics();
+    const counted = new VenueMetrics();
     const served = await serve({ read: () => ({}) }, { metrics: { readers: "public", text: () => counted.text() } });
     const { jobs, catalogue } = served.venue;
     counted.observe({ jobs, roots: () => [], operations: () => catalogue.list() });

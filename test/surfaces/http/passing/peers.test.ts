@@ -10,7 +10,6 @@ import { createForwardSeal } from "../../../../src/surfaces/http/passing/forward
 import type { Peer } from "../../../../src/surfaces/http/passing/peer-client.js";
 import { type ForwardOutcome, PeerRequests, type PeersOptions } from "../../../../src/surfaces/http/passing/peers.js";
 import type { JobKeeper } from "../../../../src/venue/jobs/keeper.js";
-import type { ClusterParts } from "../../../../src/venue/shared/cluster-parts.js";
 import { until } from "../../../until.js";
 import { ALICE, as, BOB, closeAll, type Served, serve } from "../fixture.js";
 
@@ -73,7 +72,7 @@ async function instance(
     ...options,
   });
   open.push(requests);
-  const cluster: ClusterParts = { keeper, peers: requests, drain: async () => {} };
+  const cluster = { keeper, peers: requests, drain: async () => {} };
   const served = await serve(waiting, {
     cluster,
     jobs: { inlineWaitMs: 30 },

@@ -1,12 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { createIssuedTokens } from "../../../../src/venue/operations/tokens/issued-tokens.js";
 import { endOfToken, type WantedLifetime } from "../../../../src/venue/operations/tokens/lifetime.js";
-
-test("of the tokens that were issued the last are remembered", () => {
-  const issued = createIssuedTokens(2);
-  for (const id of ["a", "b", "c"]) issued.remember(id, [`for ${id}`]);
-  expect(["a", "b", "c"].map((id) => issued.namesOf(id))).toEqual([undefined, ["for b"], ["for c"]]);
-});
 
 const NOW = 1_790_000_000;
 const end = (wanted: WantedLifetime, restsUntil: number | null = null, maxLifetime = 86_400) =>
