@@ -33,14 +33,9 @@ export function expectationError(expected: Expected, current: string | null | un
 }
 
 /**
- * @param found size in bytes; `undefined`: the file does not exist, which counts as size 0
- * @throws CONFLICT
+ * The error omits the actual size for a caller without read access.
+ * @param found size in bytes; `undefined`: the file does not exist
  */
-export function requireSize(expected: number, found: number | undefined, access: Access): void {
-  if (expected !== (found ?? 0)) throw sizeError(expected, found, access);
-}
-
-/** The error omits the actual size for a caller without read access. */
 export function sizeError(expected: number, found: number | undefined, access: Access): Error {
   const details = !access.holds("crud/read") ? {} : found === undefined ? { current: null } : { currentSize: found };
   return conflict(access.place, { verb: access.verb, expected: `${expected} bytes`, ...details });

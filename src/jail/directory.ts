@@ -26,7 +26,6 @@ export interface Name {
 
 /** Properties of the root that {@link readNames} needs. */
 export interface DirectoryRules {
-  readonly top: boolean;
   readonly foldsCase: boolean;
   readonly scope: CallScope;
   readonly keepsReserved?: boolean | undefined;

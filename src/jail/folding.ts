@@ -177,7 +177,7 @@ export class Spelling {
     this.#requested = requested;
     this.#rules = spellings;
     // Only a call that may change something makes a directory to find out.
-    this.#mayMake = !onlyTarget;
+    this.#mayMake = onlyTarget !== true;
     this.isDoubtful = spellings?.isDoubtful(requested) === true;
   }
 

@@ -90,6 +90,50 @@ export function release(object: Pinned): void {
   else object.closeLate(object.fd);
 }
 
+/** Runs work with a descriptor, and closes that. */
+export function* withOpen<T>(opening: Io<number>, work: (fd: number) => Io<T>): Io<T> {
+  const fd = yield* opening;
+  try {
+    return yield* work(fd);
+  } finally {
+    closeNow(fd);
+  }
+}
+
+/** Runs work with an object, and releases that. @param pinning by {@link Handles} @returns `undefined`: there is none */
+export function* withPinned<T>(
+  pinning: Io<Pinned | string | undefined>,
+  work: (object: Pinned) => Io<T>,
+): Io<T | undefined> {
+  const object = yield* pinning;
+  if (object === undefined || typeof object === "string") return undefined;
+  try {
+    return yield* work(object);
+  } finally {
+    release(object);
+  }
+}
+
+/** Goes down by names, through no link. @returns the last directory, `top` itself for no names; `undefined`: it is not there */
+export function* enterBelow(
+  { handles }: { readonly handles: Handles },
+  top: Pinned,
+  names: readonly (string | Buffer)[],
+): Io<Pinned | undefined> {
+  let at = top;
+  for (const name of names) {
+    let next: Pinned | string = "missing";
+    try {
+      next = yield* handles.enter(at, name);
+    } finally {
+      if (at !== top) release(at);
+    }
+    if (typeof next === "string") return undefined;
+    at = next;
+  }
+  return at;
+}
+
 interface HandleOptions {
   readonly native?: NativeSource | undefined;
   readonly stat?: Stat;

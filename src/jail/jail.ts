@@ -2,10 +2,9 @@
 
 import { statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import type { PathRules, RelPath } from "../core/call/path.js";
+import type { RelPath } from "../core/call/path.js";
 import { aborted } from "../core/errors/texts.js";
 import { type Awaitable, type Io, isPending, runIo } from "../core/io.js";
-import type { SpellingRules } from "../core/ports/backend.js";
 import { settleWithin } from "../core/turns.js";
 import { realHostPath } from "../process/host-path.js";
 import { handlesFor, sysFor } from "./engines.js";
@@ -40,18 +39,6 @@ export interface JailOptions {
   readonly recover?: ((jail: Jail, isLocked: boolean) => Io<void>) | undefined;
   /** For tests: another engine than the best available, or that engine from the first call on. */
   readonly engine?: EngineName;
-}
-
-/** Options of a walk. */
-interface WalkRequest extends Pick<WalkOptions, "place" | "scope" | "followLast"> {
-  /** The directories on the way are not needed. */
-  readonly onlyTarget?: boolean;
-  /** Treatment of links. Absent: links that stay inside the root are followed. */
-  readonly links?: "refuse" | undefined;
-  /** Additional path rules of a facade. */
-  readonly rules?: PathRules | undefined;
-  /** How deny patterns judge names that may have another spelling. */
-  readonly spellings?: SpellingRules | undefined;
 }
 
 /**
@@ -148,7 +135,8 @@ export class Jail implements WalkRoot {
 
   /** Undoes what dead processes left half done. @param isLocked the lock file of the root is held */
   *recover(isLocked: boolean): Io<void> {
-    yield* this.#options.recover?.(this, isLocked) ?? doNothing();
+    const { recover } = this.#options;
+    if (recover !== undefined) yield* recover(this, isLocked);
   }
 
   get readOnly(): boolean {
@@ -165,13 +153,10 @@ export class Jail implements WalkRoot {
   }
 
   /** @throws ABORTED once the jail is closed */
-  walk(path: RelPath, options: WalkRequest): Walk {
+  walk(path: RelPath, options: WalkOptions): Walk {
     if (this.#closing !== undefined) throw aborted();
     this.#walks++;
-    const { place, scope, followLast, onlyTarget = false, links, rules, spellings } = options;
-    const limits = { refuseLinks: links === "refuse", floor: rules?.floor ?? 0 };
-    const [since, onClose] = [this.locks.turn, this.#onWalkClosed];
-    return new Walk(this, path, { place, scope, followLast, ...limits, onlyTarget, spellings, since, onClose });
+    return new Walk(this, path, options, { since: this.locks.turn, onClose: this.#onWalkClosed });
   }
 
   /**
@@ -250,8 +235,6 @@ export class Jail implements WalkRoot {
     leaveReserve();
   }
 }
-
-const doNothing = function* (): Io<void> {};
 
 const ownUid = (): number => process.geteuid?.() ?? 0;
 

@@ -43,8 +43,7 @@ export interface RootJournalOptions {
   readonly trash: TrashMode;
   readonly quota: PruneRules;
   readonly bin: TrashFolder;
-  readonly isMoved?: boolean;
-  readonly nowMs: () => number;
+  readonly isMoved: boolean;
   readonly onFault: (error: unknown) => void;
   /** Runs work that no call waits for. */
   readonly inBackground: (work: Promise<unknown>) => void;
@@ -65,11 +64,11 @@ export class RootJournal implements Journal, JournalWriter {
     this.#options = options;
     this.mode = options.mode;
     this.trashMode = options.trash;
-    this.isMoved = options.isMoved === true;
+    this.isMoved = options.isMoved;
     this.#user = { onFault: options.onFault, onWritten: () => this.#pruner.wake() };
     this.#store = openStore(options.folder, this.#user);
     this.#pruner = new Pruner({
-      ...{ store: this.#store, bin: options.bin, rules: options.quota, nowMs: options.nowMs },
+      ...{ store: this.#store, bin: options.bin, rules: options.quota, nowMs: () => Date.now() },
       isBinding: options.trash === "required",
       trashName: (id) => this.trashName(id),
       trashPrefix: this.#prefix,
@@ -95,15 +94,15 @@ export class RootJournal implements Journal, JournalWriter {
   }
 
   newId(): string {
-    return newEntryId(this.#options.nowMs());
+    return newEntryId(Date.now());
   }
 
   trashName(id: string): string {
     return `${this.#prefix}${id}`;
   }
 
-  room(bytes: number): "yes" | "apart" | "no" {
-    return this.#pruner.room(bytes);
+  hasRoom(bytes: number): boolean {
+    return this.#pruner.hasRoom(bytes);
   }
 
   begin(id: string, { origin, change, inode, kept }: Planned): boolean {
@@ -248,7 +247,7 @@ export class RootJournal implements Journal, JournalWriter {
     this.#store.update(rows.flatMap((row) => (row === undefined ? [] : [{ ...row, reason: "purged" as const }])));
     this.#store.remove(purged);
     const what = { action: "deleted", kind: "other", before: null, after: null, files: purged.length } as const;
-    const record = { ...by, ...what, op: "purge", id: this.newId(), time: this.#options.nowMs() };
+    const record = { ...by, ...what, op: "purge", id: this.newId(), time: Date.now() };
     this.add(record, { in: "nothing", reason: "purged" });
   }
 

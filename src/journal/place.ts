@@ -14,7 +14,7 @@ const PLACE = "place";
 
 /** @throws where the folder cannot be used */
 export async function openInFolder(
-  options: Omit<RootJournalOptions, "isMoved" | "nowMs">,
+  options: Omit<RootJournalOptions, "isMoved">,
   { realPath, log, trashKey }: { realPath: string; log: Log; trashKey: string | undefined },
 ): Promise<RootJournal> {
   const { root, folder } = options;
@@ -27,7 +27,7 @@ export async function openInFolder(
   }
   const isMoved = hasOtherPlace(folder, realPath);
   notePlace(folder, realPath);
-  const journal = new RootJournal({ ...options, isMoved, nowMs: () => Date.now() });
+  const journal = new RootJournal({ ...options, isMoved });
   await journal.settle();
   return journal;
 }

@@ -52,10 +52,9 @@ export class Pruner {
   }
 
   /** Whether content of this size may be kept at all. */
-  room(bytes: number): "yes" | "apart" | "no" {
+  hasRoom(bytes: number): boolean {
     const { rules, isBinding, store } = this.#options;
-    if (isBinding) return store.totals.bytes + bytes <= rules.bytes ? "yes" : "no";
-    return this.isApart(bytes) ? "apart" : "yes";
+    return !isBinding || store.totals.bytes + bytes <= rules.bytes;
   }
 
   /** Content that takes most of the quota by itself does not displace others. */

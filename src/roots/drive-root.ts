@@ -39,7 +39,7 @@ export function driveRoot(
         return isOthers ? driveOfAnother(all, drive, name) : all;
       };
       const open = isWhole ? own : async () => drivesBelow(await own(), subpath);
-      return new DriveBackend({ open, drive, rootName: name });
+      return new DriveBackend({ open, drive });
     },
     journalFor: drives && ((owner) => journalAccess(drives, owner, { drive, top: subpath })),
   };

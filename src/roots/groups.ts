@@ -29,49 +29,27 @@ type GroupConfig = Pick<Exclude<RootConfig, DriveRootConfig>, "deny" | "protect"
 const FOLDER = "intents";
 
 /** The groups of changes of one root. */
-export class RootGroups {
-  readonly #name: string;
-  readonly #config: GroupConfig;
-  readonly #state: RootsState;
-  #register: IntentRegister | undefined;
-
-  constructor(name: string, config: GroupConfig, state: RootsState) {
-    this.#name = name;
-    this.#config = config;
-    this.#state = state;
-  }
-
+export function groupsOf(name: string, config: GroupConfig, { stateDir, onRecovery }: RootsState) {
+  let register: IntentRegister | undefined;
   /** `undefined` without a state directory. */
-  registerOf({ realPath }: Jail): IntentRegister | undefined {
-    const { stateDir } = this.#state;
+  const registerOf = ({ realPath }: Jail): IntentRegister | undefined => {
     if (stateDir === undefined) return undefined;
     const key = createHash("sha256").update(realPath).digest("hex");
-    this.#register ??= new IntentRegister(join(stateDir.path, FOLDER, key), () => stateDir.prepare());
-    return this.#register;
-  }
-
-  /** As the rules of changes need it. */
-  readonly onRaced = (paths: RecoveryReport["paths"]): void =>
-    this.#state.onRecovery?.(this.#name, { outcome: "raced", paths });
-
-  /** As a jail needs it: it runs before anything else in the root. */
-  readonly recover = (jail: Jail, isLocked: boolean): Io<void> => {
-    const { onRecovery } = this.#state;
-    let refused: readonly PathPolicy[] | undefined;
-    return recoverGroups(
-      jail,
-      {
-        durable: this.#config.durability === "flush",
-        register: this.registerOf(jail),
-        isRefused: (path) => {
-          refused ??= [this.#config.deny, this.#config.protect].map((patterns) => compileDeny(patterns, jail));
-          return refused.some((policy) => policy.denies(path));
-        },
-        report: (report) => onRecovery?.(this.#name, report),
-      },
-      isLocked,
-    );
+    register ??= new IntentRegister(join(stateDir.path, FOLDER, key), () => stateDir.prepare());
+    return register;
   };
+  const report = (one: RecoveryReport): void => onRecovery?.(name, one);
+  /** It runs before anything else in the root. */
+  const recover = (jail: Jail, isLocked: boolean): Io<void> => {
+    const durable = config.durability === "flush";
+    let refused: readonly PathPolicy[] | undefined;
+    const isRefused = (path: readonly string[]): boolean => {
+      refused ??= [config.deny, config.protect].map((patterns) => compileDeny(patterns, jail));
+      return refused.some((policy) => policy.denies(path));
+    };
+    return recoverGroups(jail, { durable, register: registerOf(jail), isRefused, report }, isLocked);
+  };
+  return { registerOf, recover, onRaced: (paths: RecoveryReport["paths"]) => report({ outcome: "raced", paths }) };
 }
 
 /**

@@ -2,7 +2,6 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { DriveSource } from "../backend/drive/drive.js";
-import type { IntentRegister } from "../backend/host/group/register.js";
 import { HostBackend } from "../backend/host/host.js";
 import { MachineMark } from "../backend/host/machine-mark.js";
 import { countTree } from "../backend/host/quota.js";
@@ -18,7 +17,7 @@ import type { LazyJournal } from "../journal/open-journal.js";
 import { foldName } from "../path/grammar.js";
 import { isBelow, isSameFolder } from "../process/host-path.js";
 import { driveRoot, otherThanUtf8, policiesOf } from "./drive-root.js";
-import { journalOf, lackOf, RootGroups, type RootsState } from "./groups.js";
+import { groupsOf, journalOf, lackOf, type RootsState } from "./groups.js";
 
 /** New roots, open beside the old ones. Exactly one of the two methods must be called, once. */
 export interface RootsChange {
@@ -161,17 +160,18 @@ export class OpenRoots {
     const { readOnly, crossDevice, hardLinks, io, durability, description, maxReadBytes } = config;
     const { approve, encoding, owner } = config;
     const path = config.kind === "host" ? config.path : this.#tempPath(config.prefix, before);
-    const groups = new RootGroups(name, config, this.#state);
+    const groups = groupsOf(name, config, this.#state);
     const jail = new Jail({ path, readOnly, crossDevice, io, recover: groups.recover }, this.#locks);
     if (!readOnly) jail.trackBackground(runIo(sweepRuns(jail)));
     const usage = config.quota === undefined ? undefined : usageOf(jail, config.quota, before);
     const journal = journalOf(name, config, { jail, place: this.#state.journals, backend: () => backend });
     const rules = {
-      ...(usage === undefined ? {} : { usage }),
-      ...(journal === undefined ? {} : { openJournal: () => journal.open(), whyNoJournal: () => journal.whyNot() }),
+      usage,
+      openJournal: journal && (() => journal.open()),
+      whyNoJournal: journal && (() => journal.whyNot()),
       keepsDeleted: config.trash === "required",
-      ...(config.kind === "temp" ? { lend: () => this.#temp.lend() } : {}),
-      ...intentsPart(groups.registerOf(jail)),
+      lend: config.kind === "temp" ? () => this.#temp.lend() : undefined,
+      intents: groups.registerOf(jail),
       onRaced: groups.onRaced,
       durable: durability === "flush",
       // Another name of a protected file would be a way to change it in place.
@@ -208,9 +208,6 @@ export class OpenRoots {
     return (isKept ? before.host?.path : undefined) ?? this.#temp.create(prefix);
   }
 }
-
-const intentsPart = (intents: IntentRegister | undefined): { intents?: IntentRegister } =>
-  intents === undefined ? {} : { intents };
 
 /** A directory that stays a root keeps its counted usage, under the new limit; others are counted in the background. */
 function usageOf(jail: Jail, limit: Quota, before: Opened | undefined): Usage {

@@ -321,7 +321,7 @@ describe("a large trash", () => {
 
   const open = (bin: TrashFolder): RootJournal =>
     new RootJournal({
-      ...{ root: "r", folder: home, mode: "on", trash: "auto", bin, nowMs: () => Date.now() },
+      ...{ root: "r", folder: home, mode: "on", trash: "auto", bin, isMoved: false },
       quota: { bytes: 1000, entries: 1000, days: 30 },
       onFault: (error) => void faults.push(error),
       inBackground: (work) => void work.catch((error: unknown) => faults.push(error)),

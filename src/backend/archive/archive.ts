@@ -48,11 +48,6 @@ interface Opened {
   readonly file: OpenFile;
 }
 
-/** Loaded when the first archive is looked into. */
-let Reader: typeof ArchiveReader | undefined;
-
-const READ_ONLY = { readOnly: true } as const;
-
 export class ArchiveBackend implements Backend {
   readonly #archive: ArchiveFile;
   readonly #refuse = (): never => this.#archive.refuse();
@@ -112,7 +107,7 @@ export class ArchiveBackend implements Backend {
         const node = opened.directory.find(this.#inside(path));
         if (node === undefined) return undefined;
         const { type, size, modified } = entryOf(node, opened);
-        return { type, size, modified, ...READ_ONLY, symlink: type === "symlink", ...stampPart(node, opened) };
+        return { type, size, modified, readOnly: true, symlink: type === "symlink", ...stampPart(node, opened) };
       });
     } catch (error) {
       // Without the archive there is nothing in it.
@@ -162,8 +157,8 @@ export class ArchiveBackend implements Backend {
     try {
       // A call that has already been answered would never close it.
       scope.checkpoint();
-      Reader ??= (await import("./reader.js")).ArchiveReader;
-      const reader = new Reader(file, { kind, place, scope });
+      const { ArchiveReader } = await import("./reader.js");
+      const reader = new ArchiveReader(file, { kind, place, scope });
       const known = file.stamp === undefined ? undefined : `${key}/${kind}/${file.stamp}`;
       const find = () => (known === undefined ? undefined : kept.get(known));
       const read = async () => {

@@ -31,7 +31,7 @@ import type {
 } from "../../core/ports/backend.js";
 import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
-import type { DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
+import type { DriveReader, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
 import { contentVersion } from "../../drive/engine/log/entry.js";
 import { sortByName, startAfter } from "../../path/order.js";
 import { omissionOf } from "../path-policy.js";
@@ -52,13 +52,10 @@ export interface DriveSource {
   of(owner: string): Promise<OwnerDrives>;
 }
 
-/** The drive and its names. */
 export interface DriveBackendOptions {
   /** Called once per operation. */
   readonly open: () => Promise<Pick<OwnerDrives, "read" | "change" | "stage" | "log">>;
   readonly drive: string;
-  /** For error messages. */
-  readonly rootName: string;
   /** The time and the cancellation of the call end what waits for the backend, so that its calls need not. */
   readonly isBounded?: boolean;
 }
@@ -68,16 +65,10 @@ export interface DriveBackendOptions {
  * reads as an empty directory; the first change creates it. Nothing is held open between calls.
  */
 export class DriveBackend implements Backend {
-  readonly #open: DriveBackendOptions["open"];
-  readonly #drive: string;
-  readonly #rootName: string;
-  readonly #isBounded: boolean;
+  readonly #options: DriveBackendOptions;
 
-  constructor({ open, drive, rootName, isBounded = false }: DriveBackendOptions) {
-    this.#open = open;
-    this.#drive = drive;
-    this.#rootName = rootName;
-    this.#isBounded = isBounded;
+  constructor(options: DriveBackendOptions) {
+    this.#options = options;
   }
 
   list(path: RelPath, page: ListedPart, access: Access): Promise<Listing> {
@@ -129,7 +120,7 @@ export class DriveBackend implements Backend {
     if (first === undefined) return work(this);
     const { access } = first;
     const tree = await this.#withCallerErrors({ access, verb: access.verb }, async () => {
-      const opened = await (await this.#open()).read(this.#drive);
+      const opened = await this.#tree();
       await opened.fetch(files.map(({ path }) => path.segments));
       return opened;
     });
@@ -148,7 +139,7 @@ export class DriveBackend implements Backend {
 
   open(path: RelPath, access: Access): Promise<OpenFile> {
     return this.#run(path, { access, verb: "read" }, async () => {
-      const tree = await (await this.#open()).read(this.#drive);
+      const tree = await this.#tree();
       try {
         const found = await requireFile(tree, path, access);
         // A call that has already been answered would never release it.
@@ -193,7 +184,7 @@ export class DriveBackend implements Backend {
   source(path: RelPath, { there }: SourceOptions, access: Access): Promise<TreeSource> {
     const run = <T>(work: () => Promise<T>): Promise<T> => this.#withCallerErrors({ access, verb: "read" }, work);
     return this.#run(path, { access, verb: "read" }, async () => {
-      const tree = await (await this.#open()).read(this.#drive);
+      const tree = await this.#tree();
       try {
         const found = await statAt(tree, path.segments);
         if (found === undefined) throw notFound(access.place);
@@ -253,20 +244,28 @@ export class DriveBackend implements Backend {
   }
 
   get #door(): DriveDoor {
+    const { open, drive } = this.#options;
     return {
-      name: this.#drive,
+      name: drive,
       look: (look) => this.#look(look),
-      change: async (work) => (await this.#open()).change(this.#drive, work),
-      stage: async (content) => (await this.#open()).stage(content),
-      logged: async (id) => (await this.#open()).log.entry(id),
+      change: async (work) => (await open()).change(drive, work),
+      stage: async (content) => (await open()).stage(content),
+      logged: async (id) => (await open()).log.entry(id),
       on: (tree) => this.#on(tree),
     };
   }
 
   /** The drive as a tree has it; the owner of the tree releases it. */
   #on(tree: DriveSnapshot): DriveBackend {
-    const open = async () => ({ ...(await this.#open()), read: async () => readerOf(tree) });
-    return new DriveBackend({ open, drive: this.#drive, rootName: this.#rootName, isBounded: true });
+    const { open, drive } = this.#options;
+    const openThen = async () => ({ ...(await open()), read: async () => readerOf(tree) });
+    return new DriveBackend({ open: openThen, drive, isBounded: true });
+  }
+
+  /** The drive now; the caller releases it. */
+  async #tree(): Promise<DriveReader> {
+    const { open, drive } = this.#options;
+    return (await open()).read(drive);
   }
 
   #read<T>(path: RelPath, access: Access, look: (tree: DriveSnapshot) => Promise<T>): Promise<T> {
@@ -281,16 +280,17 @@ export class DriveBackend implements Backend {
   }
 
   async #withCallerErrors<T>({ access, verb }: { access: Access; verb: string }, work: () => Promise<T>): Promise<T> {
+    const { drive, isBounded } = this.#options;
     access.scope.checkpoint();
     try {
-      return await (this.#isBounded ? work() : access.scope.race(work()));
+      return await (isBounded === true ? work() : access.scope.race(work()));
     } catch (error) {
-      throw toCallerError(error, { place: access.place, drive: this.#drive, verb });
+      throw toCallerError(error, { place: access.place, drive, verb });
     }
   }
 
   async #look<T>(look: (tree: DriveSnapshot) => Promise<T>): Promise<T> {
-    const tree = await (await this.#open()).read(this.#drive);
+    const tree = await this.#tree();
     try {
       return await look(tree);
     } finally {

@@ -17,7 +17,7 @@ import { expectationError, requireExpected } from "../preconditions.js";
 import { requireAllAllowed } from "../tree-walk.js";
 import { type DriveDoor, newState, nothingToDo, type Part, type Plan, type Step, stateOf } from "./change.js";
 import { checkExpected, checkVersion } from "./conditions.js";
-import { locate, requireParent, statAt } from "./tree.js";
+import { placeAt, statAt } from "./tree.js";
 
 /** A step that is planned on a snapshot as on the tree that is changed. */
 const sameStep = <T>(at: At, plan: (tree: DriveSnapshot) => Promise<Plan<T>>): Step<T> => ({ at, first: plan, plan });
@@ -26,10 +26,9 @@ export const mkdirStep = (at: At, { parents, expected }: WriteOptions): Step<{ c
   sameStep<{ created: boolean }>(at, async (tree) => {
     const { path, access } = at;
     const { segments } = path;
-    const spot = await locate(tree, path);
-    requireParent(spot, at, parents);
-    if (spot.depth === segments.length) {
-      if (spot.node.type === "file") throw existsNotDirectory(access.place);
+    const { depth, old } = await placeAt(tree, at, parents);
+    if (old !== undefined) {
+      if (old.type === "file") throw existsNotDirectory(access.place);
       if (expected !== undefined) throw expectationError(expected, undefined, access);
       return nothingToDo(true, { created: false });
     }
@@ -37,8 +36,7 @@ export const mkdirStep = (at: At, { parents, expected }: WriteOptions): Step<{ c
     const [action, kind] = ["created", "directory"] as const;
     const change = { action, kind, path: segments, before: null, after: newState(0) };
     return {
-      depth: spot.depth,
-      existed: false,
+      ...{ depth, existed: false },
       parts: [{ change, make: (tree) => tree.makeDirectory(segments) }],
       answer: () => ({ created: true }),
     };
@@ -94,8 +92,8 @@ export function restoreStep(
   drive: DriveDoor,
   { at, kept: [id = ""], options }: Extract<GroupChange, { kind: "restore" }>,
 ): Step<void> {
-  const { path, access } = at;
-  const { segments } = path;
+  const { access } = at;
+  const { segments } = at.path;
   let kept: LogEntry | undefined;
   return {
     ...{ at, isKept: true },
@@ -109,16 +107,15 @@ export function restoreStep(
       const ref = kept?.before;
       if (kept === undefined || ref === undefined) throw notFound(access.place);
       const { kind, before } = kept.entry;
-      const spot = await locate(tree, path);
-      if (spot.depth === segments.length) throw alreadyExists(access.place);
-      requireParent(spot, at, options.parents);
+      const { depth, old } = await placeAt(tree, at, options.parents);
+      if (old !== undefined) throw alreadyExists(access.place);
       const after = newState(before?.size ?? 0, before?.sha256);
       const make = async (tree: DriveChange): Promise<void> => {
         await tree.restore(segments, ref);
         if (kind === "directory") await requireAllAllowed(tree, segments, access);
       };
       const change = { action: "created", kind, path: segments, before: null, after } as const;
-      return { depth: spot.depth, parts: [{ change, make }], existed: false, answer: () => {} };
+      return { depth, parts: [{ change, make }], existed: false, answer: () => {} };
     },
   };
 }

@@ -38,14 +38,10 @@ export interface DriveJournalOptions {
 class DriveJournal implements Journal {
   readonly mode = "on";
   readonly keepsDeleted = false;
-  readonly #open: DriveJournalOptions["open"];
-  readonly #drive: string;
-  readonly #top: readonly string[];
+  readonly #options: DriveJournalOptions;
 
-  constructor({ open, drive, top }: DriveJournalOptions) {
-    this.#open = open;
-    this.#drive = drive;
-    this.#top = top;
+  constructor(options: DriveJournalOptions) {
+    this.#options = options;
   }
 
   async query(query: JournalQuery): Promise<JournalPage> {
@@ -129,7 +125,8 @@ class DriveJournal implements Journal {
     const log = await this.#log();
     const node = (await log.entry(id))?.after;
     if (node === undefined && after !== null) return undefined;
-    const place = { drive: this.#drive, path: [...this.#top, ...path] };
+    const { drive, top } = this.#options;
+    const place = { drive, path: [...top, ...path] };
     return log.differences(node, place, MAX_DIFFERENT);
   }
 
@@ -152,8 +149,8 @@ class DriveJournal implements Journal {
     const wanted = ids === "all" ? await this.#allKept() : ids;
     const nothing = { before: null, after: null } as const;
     const note = { ...by, ...nothing, op: "purge", action: "deleted", kind: "other", path } as const;
-    const whole = fromBelow(note, this.#top);
-    return { purged: wanted.length === 0 ? [] : await log.purge(this.#drive, wanted, whole) };
+    const { drive, top } = this.#options;
+    return { purged: wanted.length === 0 ? [] : await log.purge(drive, wanted, fromBelow(note, top)) };
   }
 
   async #allKept(): Promise<string[]> {
@@ -172,8 +169,8 @@ class DriveJournal implements Journal {
 
   /** An entry of the drive, with paths as the root has them. */
   #own(found: LogEntry): LogEntry | undefined {
-    if (found.drive !== this.#drive) return undefined;
-    const top = this.#top;
+    const { drive, top } = this.#options;
+    if (found.drive !== drive) return undefined;
     if (top.length === 0) return found;
     const { path: whole, from, made, ...entry } = found.entry;
     const path = pathBelow(whole, top);
@@ -206,7 +203,7 @@ class DriveJournal implements Journal {
   }
 
   async #log(): Promise<DriveLog> {
-    return (await this.#open()).log;
+    return (await this.#options.open()).log;
   }
 }
 

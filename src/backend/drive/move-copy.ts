@@ -23,7 +23,7 @@ import { expectationError } from "../preconditions.js";
 import { requireAllAllowed } from "../tree-walk.js";
 import { type DriveDoor, newState, nothingToDo, type Part, type Step, stateOf } from "./change.js";
 import { checkExpected, checkVersion } from "./conditions.js";
-import { locate, requireParent, stampPart, statAt } from "./tree.js";
+import { placeAt, stampPart, statAt } from "./tree.js";
 import { stageHashed } from "./write.js";
 
 const PIECE_BYTES = 1_048_576;
@@ -163,13 +163,10 @@ async function checkTarget(
   tree: DriveSnapshot,
   at: At,
   { parents, overwrite, replaces = false, expected, isFile }: Placement,
-): Promise<{ readonly depth: number; readonly old: DriveStat | undefined }> {
+): ReturnType<typeof placeAt> {
   const { segments } = at.path;
   const { access } = at;
-  const spot = await locate(tree, at.path);
-  requireParent(spot, at, parents);
-  const { depth, node } = spot;
-  const old = depth === segments.length ? node : undefined;
+  const { depth, old } = await placeAt(tree, at, parents);
   if (old?.type === "directory" && expected === "nothing") throw expectationError(expected, undefined, access);
   if (old !== undefined && overwrite && replaces) access.require("crud/delete");
   const isReplaced = overwrite && (replaces || (isFile && old?.type === "file"));

@@ -8,14 +8,6 @@ import type { Stamp } from "../../core/ports/open-file.js";
 import type { DriveReader, DriveSnapshot, DriveStat } from "../../drive/engine/engine.js";
 import { isReachableName } from "../../path/grammar.js";
 
-/** How far a path exists in a tree. */
-export interface Spot {
-  /** Number of path segments that exist. */
-  readonly depth: number;
-  /** The entry at the last existing segment. */
-  readonly node: DriveStat;
-}
-
 /** Stands for the root directory of a drive that does not exist yet. */
 const NO_DRIVE: DriveStat = { type: "directory", size: 0, modified: 0 };
 
@@ -30,7 +22,8 @@ function ignoreMissing(error: unknown): undefined {
   throw error;
 }
 
-export async function locate(tree: DriveSnapshot, { segments }: RelPath): Promise<Spot> {
+/** @returns number of segments that exist, and the entry at the last of them */
+async function locate(tree: DriveSnapshot, { segments }: RelPath): Promise<{ depth: number; node: DriveStat }> {
   for (let depth = segments.length; depth > 0; depth--) {
     const node = await statAt(tree, segments.slice(0, depth));
     if (node !== undefined) return { depth, node };
@@ -52,26 +45,29 @@ export async function directoryAt(tree: DriveSnapshot, path: RelPath, access: Ac
   if (found.type === "file") throw notADirectory(access.place);
 }
 
+/** A place in a tree. */
+interface PlaceInTree {
+  /** Number of segments of its path that exist. */
+  readonly depth: number;
+  /** The entry there. */
+  readonly old: DriveStat | undefined;
+}
+
 /** @throws NOT_A_DIRECTORY, PARENT_MISSING unless the parent exists, or may be created */
-export function requireParent({ depth, node }: Spot, { path, access }: At, parents: boolean): void {
+export async function placeAt(tree: DriveSnapshot, { path, access }: At, parents: boolean): Promise<PlaceInTree> {
+  const { depth, node } = await locate(tree, path);
   const missing = path.segments.length - depth;
   const place = (segments: readonly string[]) => ({ root: access.place.root, path: segments.join("/") });
   if (missing > 0 && node.type === "file") throw notADirectory(place(path.segments.slice(0, depth)));
   if (missing > 1 && !parents) throw parentMissing(place(path.segments.slice(0, -1)));
+  return { depth, old: missing === 0 ? node : undefined };
 }
 
-/** The place of a file that exists or may be created. @throws IS_A_DIRECTORY, and as {@link requireParent} */
-export async function filePlace(
-  tree: DriveSnapshot,
-  at: At,
-  parents: boolean,
-): Promise<{ readonly depth: number; readonly old: DriveStat | undefined }> {
-  const spot = await locate(tree, at.path);
-  requireParent(spot, at, parents);
-  const { depth, node } = spot;
-  const old = depth === at.path.segments.length ? node : undefined;
-  if (old?.type === "directory") throw isADirectory(at.access.place);
-  return { depth, old };
+/** The place of a file that exists or may be created. @throws IS_A_DIRECTORY, and as {@link placeAt} */
+export async function filePlace(tree: DriveSnapshot, at: At, parents: boolean): Promise<PlaceInTree> {
+  const place = await placeAt(tree, at, parents);
+  if (place.old?.type === "directory") throw isADirectory(at.access.place);
+  return place;
 }
 
 /** The version stamp of a file's content, as a part of an answer. */

@@ -100,7 +100,7 @@ export function checkVersion({ access }: Change, now: Pinned | undefined, versio
 /** The hash state of a file, or of its first `length` bytes, to be continued. */
 export function* hashFile(change: Change, file: Pinned, length = Number.POSITIVE_INFINITY): Io<Hash> {
   const hash = createHash("sha256");
-  yield* usePieces(change, { file, length }, (piece) => {
+  yield* usePieces(change, file, length, (piece) => {
     hash.update(piece);
     return true;
   });
@@ -112,7 +112,7 @@ function* hasContent(change: Change, file: Pinned, content: Buffer): Io<boolean>
   if (file.stat.size !== content.length) return false;
   let at = 0;
   let isSame = true;
-  yield* usePieces(change, { file, length: Number.POSITIVE_INFINITY }, (piece) => {
+  yield* usePieces(change, file, Number.POSITIVE_INFINITY, (piece) => {
     isSame = content.subarray(at, at + piece.length).equals(piece);
     at += piece.length;
     return isSame;
@@ -120,14 +120,8 @@ function* hasContent(change: Change, file: Pinned, content: Buffer): Io<boolean>
   return isSame && at === content.length;
 }
 
-interface FilePart {
-  readonly file: Pinned;
-  /** Most bytes that are read. */
-  readonly length: number;
-}
-
-/** @param use returns whether it wants the next piece; the buffer of a piece is used again */
-function* usePieces(change: Change, { file, length }: FilePart, use: (piece: Buffer) => boolean): Io<void> {
+/** @param length most bytes that are read @param use returns whether it wants the next piece, whose buffer is used again */
+function* usePieces(change: Change, file: Pinned, length: number, use: (piece: Buffer) => boolean): Io<void> {
   const { handles, sys } = change.jail;
   const fd = yield* handles.reopen(file, READ);
   const whole = spare ?? Buffer.allocUnsafeSlow(PIECE_BYTES);

@@ -106,7 +106,7 @@ export class HostBackend implements Backend {
   }
 
   read(path: RelPath, plan: (size: number) => ReadRange, access: Access): Awaitable<ReadBytes> {
-    return this.#look(path, access, ({ jail, found }) => readFile(jail, fileOf(found, access), { plan, access }));
+    return this.#look(path, access, ({ jail, found }) => readFile(jail, fileOf(found, access), plan, access));
   }
 
   open(path: RelPath, access: Access): Awaitable<OpenFile> {
@@ -288,9 +288,9 @@ export class HostBackend implements Backend {
     return yield* work;
   }
 
-  *#walk<T>(path: RelPath, access: Access, { work, way, jail }: { work: Work<T>; way: Way; jail?: Jail }): Io<T> {
+  *#walk<T>(path: RelPath, access: Access, { work, way }: { work: Work<T>; way: Way }): Io<T> {
     access.scope.checkpoint();
-    const arrival = yield* this.#root.enter(path, access, way, jail);
+    const arrival = yield* this.#root.enter(path, access, way);
     try {
       return yield* work(arrival);
     } finally {

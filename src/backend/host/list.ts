@@ -20,7 +20,7 @@ export function* listEntries(
   const { limit, access } = page;
   const top = directory === jail.top;
   const { startsWith } = page;
-  const all = yield* readNames(sys, directory, { top, foldsCase, scope: access.scope, startsWith });
+  const all = yield* readNames(sys, directory, { foldsCase, scope: access.scope, startsWith });
   const allowed = yield* allowedOf(jail, directory, { names: all, access });
   const most = page.after === undefined ? page.offset + limit : allowed.length;
   const sorted = yield* firstSorted(allowed, most, access.scope);

@@ -52,50 +52,22 @@ type MaskAccess = Pick<Access, "place" | "scope" | "policy" | "protection">;
  * @throws DENIED_BY_POLICY if more than 1,000 entries are denied, or the directory cannot be searched
  */
 export function* findMasks(jail: Jail, start: Pinned, access: MaskAccess, options: MaskOptions): Io<FoundMasks> {
-  const { isWritable, scan } = options;
-  const frames: Frame[] = [{ below: [], path: Buffer.alloc(0), names: [], next: 0, isReadOnly: !isWritable }];
-  const descent = new Descent(jail.handles, start);
-  const search = new MaskSearch({ jail, access, frames, descent, scan });
+  const search = new MaskSearch(jail, start, access, options);
   try {
-    yield* search.read();
-    for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
-      if (search.skipPlain(frame)) yield* access.scope.breathe();
-      const name = frame.names[frame.next++];
-      if (name === undefined) frames.pop();
-      else {
-        yield* access.scope.breathe();
-        const child = yield* search.look(frame, name);
-        if (child !== undefined) {
-          const { isReadOnly } = child;
-          descent.push(child.directory, name.raw);
-          const below = [...frame.below, name.name];
-          frames.push({ isReadOnly, below, path: pathOf(frame, name), names: [], next: 0 });
-          yield* search.read();
-        }
-      }
-      yield* search.leave();
-    }
-    return search.found();
+    return yield* search.run();
   } finally {
-    descent.close();
+    search.close();
   }
-}
-
-interface SearchParts extends Pick<MaskOptions, "scan"> {
-  readonly jail: Jail;
-  readonly access: MaskAccess;
-  /** Directories from the start to the current one, indexed by depth. */
-  readonly frames: Frame[];
-  /** Stands in the directory of the last frame. */
-  readonly descent: Descent;
 }
 
 class MaskSearch {
   readonly #jail: Jail;
   readonly #access: MaskAccess;
-  readonly #frames: Frame[];
-  readonly #descent: Descent;
   readonly #scan: MaskOptions["scan"];
+  /** Directories from the start to the current one, indexed by depth. */
+  readonly #frames: Frame[];
+  /** Stands in the directory of the last frame. */
+  readonly #descent: Descent;
   readonly #hidden: Mask[] = [];
   readonly #shields: Mask[] = [];
   readonly #pins = new Map<string, Mask>();
@@ -103,16 +75,36 @@ class MaskSearch {
   #protected = 0;
   #reserved = 0;
 
-  constructor({ jail, access, frames, descent, scan }: SearchParts) {
-    this.#scan = scan;
+  constructor(jail: Jail, start: Pinned, access: MaskAccess, { isWritable, scan }: MaskOptions) {
     this.#jail = jail;
     this.#access = access;
-    this.#frames = frames;
-    this.#descent = descent;
+    this.#scan = scan;
+    this.#frames = [{ below: [], path: Buffer.alloc(0), names: [], next: 0, isReadOnly: !isWritable }];
+    this.#descent = new Descent(jail.handles, start);
+  }
+
+  *run(): Io<FoundMasks> {
+    const { scope } = this.#access;
+    yield* this.#read();
+    for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) {
+      if (this.#skipPlain(frame)) yield* scope.breathe();
+      const name = frame.names[frame.next++];
+      if (name === undefined) this.#frames.pop();
+      else {
+        yield* scope.breathe();
+        yield* this.#look(frame, name);
+      }
+      yield* this.#leave();
+    }
+    return this.#found();
+  }
+
+  close(): void {
+    this.#descent.close();
   }
 
   /** Skips names that are neither hidden, protected nor to be searched, as most are. @returns whether it ended early */
-  skipPlain(frame: Frame): boolean {
+  #skipPlain(frame: Frame): boolean {
     const { policy, protection } = this.#access;
     const { below, names } = frame;
     const end = frame.next + BREATH_NAMES;
@@ -126,7 +118,7 @@ class MaskSearch {
   }
 
   /** Returns to the directory of the last frame. One that others moved away meanwhile is hidden, as it was not searched. */
-  *leave(): Io<void> {
+  *#leave(): Io<void> {
     while (this.#frames.length > 0 && this.#descent.depth !== this.#frames.length - 1) {
       if (this.#descent.depth >= this.#frames.length) yield* this.#descent.leave();
       else {
@@ -137,7 +129,7 @@ class MaskSearch {
   }
 
   /** Visible entries first: mounted later, they would uncover what was hidden below them. */
-  found(): FoundMasks {
+  #found(): FoundMasks {
     const { place } = this.#access;
     if (this.#denied > MAX_ENTRIES) throw tooManyDenied(place, this.#denied, MAX_ENTRIES);
     // A directory that is read-only as a whole needs only the masks of hidden entries.
@@ -162,7 +154,7 @@ class MaskSearch {
   }
 
   /** Reads the current directory. An unreadable one may contain denied entries, so it is hidden. */
-  *read(): Io<void> {
+  *#read(): Io<void> {
     const frame = this.#frames.at(-1);
     if (frame === undefined) return;
     const names: Name[] = [];
@@ -179,15 +171,14 @@ class MaskSearch {
     }
   }
 
-  /** @returns a directory to search */
-  *look(frame: Frame, name: Name): Io<{ readonly directory: Pinned; readonly isReadOnly: boolean } | undefined> {
+  *#look(frame: Frame, name: Name): Io<void> {
     const { directory: parent } = this.#descent;
     const isTop = parent === this.#jail.top;
     const entry = { directory: parent, below: frame.below, name };
     const isDenied = yield* isEntryDenied(this.#jail, entry, this.#access.policy);
     const stat = name.type === undefined ? yield* examine(this.#jail.sys, parent, name) : undefined;
     const type = name.type ?? stat?.type;
-    if (type === undefined || type === "symlink") return undefined;
+    if (type === undefined || type === "symlink") return;
     const kind = type === "directory" ? "directory" : "file";
     if (isDenied) this.#deny(frame, name, kind);
     else if (this.#isReserved(name.name, isTop)) this.#mask(targetOf(frame, name, kind));
@@ -195,9 +186,12 @@ class MaskSearch {
       yield* detectEntryFolding(this.#jail, entry, [this.#access.protection]);
       const isReadOnly = this.#protect(frame, name);
       const directory = type === "directory" ? yield* this.#enter(frame, name) : undefined;
-      return directory && { directory, isReadOnly };
+      if (directory === undefined) return;
+      this.#descent.push(directory, name.raw);
+      const below = [...frame.below, name.name];
+      this.#frames.push({ isReadOnly, below, path: pathOf(frame, name), names: [], next: 0 });
+      yield* this.#read();
     }
-    return undefined;
   }
 
   /** Commands can create any number of such names; they contain nothing of this process. */

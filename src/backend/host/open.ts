@@ -71,13 +71,6 @@ export function* openFile(jail: Jail, file: Pinned, access: Access): Io<OpenFile
   }
 }
 
-/** A range, and where its bytes go; absent: to new memory. */
-type RangeInto = ReadRange & { readonly into?: Buffer | undefined };
-
-/** As {@link readAt}. */
-export const readRange = ({ sys }: Jail, fd: number, { offset, length, into }: RangeInto): Io<Buffer> =>
-  readAt(sys, fd, { buffer: into?.subarray(0, length) ?? Buffer.allocUnsafe(length), position: offset });
-
 /** A part of a file, and where it goes. */
 interface BytesAt {
   readonly buffer: Buffer;
@@ -143,14 +136,13 @@ export function* hashOpen(sys: Sys, fd: number, range?: ReadRange): Io<Sha256> {
   return hash.digest("hex");
 }
 
-/** A part of a file that may grow meanwhile. */
-interface GrowingPart extends ReadRange {
-  /** Size of the file when it was looked at. */
-  readonly size: number;
-}
-
-/** Reads up to the end, wherever that is by now, or to `length` bytes. */
-export function* readGrowing(sys: Sys, fd: number, part: GrowingPart, breathe = noBreath): Io<Buffer> {
+/** Reads up to the end, wherever that is by now, or to `length` bytes. @param part `size` of the file when it was looked at */
+export function* readGrowing(
+  sys: Sys,
+  fd: number,
+  part: ReadRange & { readonly size: number },
+  breathe = noBreath,
+): Io<Buffer> {
   const { offset, length, size } = part;
   const parts: Buffer[] = [];
   let done = 0;
@@ -169,13 +161,13 @@ export function* readGrowing(sys: Sys, fd: number, part: GrowingPart, breathe = 
   }
 }
 
-interface Reading {
-  /** Chooses the range to read once the size is known. */
-  readonly plan: (size: number) => ReadRange;
-  readonly access: Access;
-}
-
-export function* readFile({ handles, sys }: Jail, file: Pinned, { plan, access }: Reading): Io<ReadBytes> {
+/** @param plan chooses the range to read once the size is known */
+export function* readFile(
+  { handles, sys }: Jail,
+  file: Pinned,
+  plan: (size: number) => ReadRange,
+  access: Access,
+): Io<ReadBytes> {
   const range = plan(file.stat.size);
   const fd = yield* handles.reopen(file, READ);
   try {
@@ -188,21 +180,23 @@ export function* readFile({ handles, sys }: Jail, file: Pinned, { plan, access }
   }
 }
 
-class HostFile implements OpenFile {
+/** A file that is held open. */
+export class HostFile implements OpenFile {
   readonly size: number;
   readonly modified: number;
   readonly stamp?: Stamp;
-  readonly #jail: Jail;
-  readonly #access: Access;
+  readonly #sys: Sys;
+  readonly #access: Access | undefined;
   #fd: number;
 
-  constructor(jail: Jail, { fd, stat }: { fd: number; stat: Stat }, access: Access) {
-    this.#jail = jail;
+  /** @param access of the call that reads it. Absent: nobody asks for a path of it, and it has no stamp */
+  constructor({ sys }: Jail, { fd, stat }: { fd: number; stat: Stat }, access?: Access) {
+    this.#sys = sys;
     this.#access = access;
     this.#fd = fd;
     this.size = stat.size;
     this.modified = stat.modifiedMs;
-    Object.assign(this, stampPart(stat));
+    if (access !== undefined) Object.assign(this, stampPart(stat));
   }
 
   get descriptor(): number {
@@ -210,13 +204,11 @@ class HostFile implements OpenFile {
   }
 
   read(offset: number, length: number, into?: Buffer): Awaitable<Buffer> {
-    const { place, scope } = this.#access;
-    return runIo(mapErrors(place, this.#read({ offset, length, into })), scope);
-  }
-
-  *#read(range: RangeInto): Io<Buffer> {
-    this.#access.scope.checkpoint();
-    return yield* readRange(this.#jail, this.#fd, range);
+    const access = this.#access;
+    access?.scope.checkpoint();
+    const buffer = into?.subarray(0, length) ?? Buffer.allocUnsafe(length);
+    const reading = readAt(this.#sys, this.#fd, { buffer, position: offset });
+    return runIo(access === undefined ? reading : mapErrors(access.place, reading), access?.scope);
   }
 
   close(): void {

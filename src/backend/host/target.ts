@@ -14,7 +14,7 @@ import { type Awaitable, type Io, isPending } from "../../core/io.js";
 import type { Access } from "../../core/ports/backend.js";
 import type { NotUndoable } from "../../core/ports/changes/journal.js";
 import type { JournalWriter } from "../../core/ports/changes/journal-writer.js";
-import { below, identity, type Pinned, release } from "../../jail/handles.js";
+import { below, identity, type Pinned, withPinned } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { finishWithReserve } from "../../jail/reserve.js";
 import { flushDirectories } from "../../jail/staging/flush.js";
@@ -34,19 +34,19 @@ export interface WriteRules {
   /** Maximum bytes of old content copied because of hard links. */
   readonly maxCopyBytes: number;
   /** Absent: no limit. */
-  readonly usage?: Usage;
+  readonly usage?: Usage | undefined;
   /** Ids of the groups of changes under way, outside of the root. Absent: groups are recognised by this boot. */
-  readonly intents?: IntentRegister;
+  readonly intents?: IntentRegister | undefined;
   /** Told of the real paths that a group which failed has changed, and that could not be put back. */
   readonly onRaced?: (paths: readonly (readonly string[])[]) => void;
   /** Deletions that the trash cannot keep are refused. */
   readonly keepsDeleted?: boolean;
   /** Opens the journal of the root. Absent: it has none. */
-  readonly openJournal?: () => Awaitable<JournalWriter | undefined>;
+  readonly openJournal?: (() => Awaitable<JournalWriter | undefined>) | undefined;
   /** Why it could not be opened when that was last tried. Absent: the root has none. */
-  readonly whyNoJournal?: () => NotUndoable | undefined;
+  readonly whyNoJournal?: (() => NotUndoable | undefined) | undefined;
   /** Present in temp roots: lets other system users pass to the root, as far as its permissions allow. */
-  readonly lend?: () => void;
+  readonly lend?: (() => void) | undefined;
 }
 
 /** The journal of a root that is open already; a group opens it first. */
@@ -149,13 +149,7 @@ export function* makeOne(change: Change, name: string): Io<boolean> {
 
 function* giveNewDirectory(jail: Jail, parent: Pinned, name: string): Io<void> {
   if (!isForOwner(jail)) return;
-  const directory = yield* jail.handles.enter(parent, name);
-  if (typeof directory === "string") return;
-  try {
-    yield* giveDirectoryToOwner(jail, directory);
-  } finally {
-    release(directory);
-  }
+  yield* withPinned(jail.handles.enter(parent, name), (directory) => giveDirectoryToOwner(jail, directory));
 }
 
 /** Whether this process runs as root and the root directory belongs to another user, to whom new entries are given. */

@@ -170,11 +170,10 @@ class EntryWalk {
   }
 
   *#names(): Io<Name[]> {
-    const { sys, foldsCase, top } = this.#jail;
-    const { directory } = this.#descent;
+    const { sys, foldsCase } = this.#jail;
     const { access, keepsReserved } = this.#options;
-    const rules = { top: directory === top, foldsCase, keepsReserved, scope: access.scope };
-    return yield* sortYielding(yield* readNames(sys, directory, rules), access.scope);
+    const rules = { foldsCase, keepsReserved, scope: access.scope };
+    return yield* sortYielding(yield* readNames(sys, this.#descent.directory, rules), access.scope);
   }
 
   /** `undefined` for a directory that cannot be read. */

@@ -3,8 +3,8 @@
 import type { Io } from "../../core/io.js";
 import { isDead, NO_BOOT_ID, type ProcessIdentity, parseIdentity } from "../../process/identity.js";
 import { below, type Handles, identity, type Pinned, READ, release, statBelow } from "../handles.js";
-import { closeNow, errnoOf, quietly, type Sys, succeeds } from "../sys.js";
-import type { LockHolder, LockInode } from "./lock-holder.js";
+import { closeNow, quietly, type Sys, succeeds } from "../sys.js";
+import type { LockHolder } from "./lock-holder.js";
 
 /**
  * A directory in which content is prepared before a rename puts it in place, or removed after a rename took it away.
@@ -63,46 +63,21 @@ const pathIn = ({ directory, prefix }: Stage): string => below(directory, `${pre
 export function* createLock(place: LockPlace, text: string, isTakenOver: boolean): Io<LockFile> {
   const { sys, stage, holder } = place;
   const path = pathIn(stage);
+  // Kept open so that the inode number cannot be reused.
   const inode = yield* holder.lock(stage, path, text);
-  return new HeldLock(sys, { stage, path, inode, isTakenOver });
-}
-
-interface MadeLock {
-  readonly stage: Stage;
-  readonly path: string;
-  /** Kept open so that the inode number cannot be reused. */
-  readonly inode: LockInode;
-  readonly isTakenOver: boolean;
-}
-
-class HeldLock implements LockFile {
-  readonly #sys: Sys;
-  readonly #made: MadeLock;
-
-  constructor(sys: Sys, made: MadeLock) {
-    this.#sys = sys;
-    this.#made = made;
-  }
-
-  get isTakenOver(): boolean {
-    return this.#made.isTakenOver;
-  }
-
-  *isHeld(): Io<boolean> {
-    const { stage, inode } = this.#made;
-    const now = yield* statBelow(this.#sys, stage.directory, `${stage.prefix}${LOCK_NAME}`);
+  const isHeld = function* (): Io<boolean> {
+    const now = yield* statBelow(sys, stage.directory, `${stage.prefix}${LOCK_NAME}`);
     return now?.identity === inode.identity;
-  }
-
-  *release(): Io<void> {
-    const { stage, path, inode } = this.#made;
+  };
+  const release = function* (): Io<void> {
     try {
-      if (yield* quietly(this.isHeld())) yield* quietly(this.#sys.unlink(path));
+      if (yield* quietly(isHeld())) yield* quietly(sys.unlink(path));
     } finally {
       yield* quietly(inode.close());
       stage.release();
     }
-  }
+  };
+  return { isTakenOver, isHeld, release };
 }
 
 /**
@@ -119,11 +94,9 @@ export function* takeStaleLock(place: LockPlace, own: ProcessIdentity): Io<strin
     if (!(yield* isStale(place, found, own))) return undefined;
     const name = place.newName();
     if (!(yield* succeeds(sys.rename(path, below(stage.directory, name))))) return undefined;
-    const taken = yield* handles.pin(stage.directory, name);
+    const taken = yield* statBelow(sys, stage.directory, name);
     if (taken === undefined) return undefined;
-    const isSame = identity(taken) === identity(found);
-    release(taken);
-    if (isSame) return name;
+    if (taken.identity === identity(found)) return name;
     yield* quietly(sys.rename(below(stage.directory, name), path));
     return undefined;
   } finally {
@@ -147,13 +120,8 @@ function* isStale(place: LockPlace, lock: Pinned, own: ProcessIdentity): Io<bool
 
 /** `undefined` if it may not be read. */
 function* textOf({ sys, handles }: LockPlace, lock: Pinned): Io<string | undefined> {
-  let fd: number;
-  try {
-    fd = yield* handles.reopen(lock, READ);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
+  const fd = yield* quietly(handles.reopen(lock, READ));
+  if (fd === undefined) return undefined;
   try {
     const buffer = Buffer.alloc(LONGEST_TEXT);
     return buffer.toString("latin1", 0, yield* sys.read(fd, buffer, 0, 0));

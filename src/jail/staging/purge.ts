@@ -2,7 +2,7 @@
 
 import { type Io, yieldToLoop } from "../../core/io.js";
 import { examine, forEachPiece, rawName } from "../directory.js";
-import { below, entryPath, type Handles, type Pinned, release, statBelow } from "../handles.js";
+import { below, entryPath, type Handles, type Pinned, release, statBelow, withPinned } from "../handles.js";
 import type { DirectoryEntry } from "../native/entries.js";
 import { errnoOf, quietly, type Sys, succeeds } from "../sys.js";
 import { Descent } from "../walk/descent.js";
@@ -187,12 +187,8 @@ class Emptying {
   }
 
   *#unlock(parent: Pinned, name: string | Buffer): Io<boolean> {
-    const child = yield* quietly(this.#tools.handles.enter(parent, name));
-    if (child === undefined || typeof child === "string") return false;
-    try {
-      return yield* succeeds(this.#tools.sys.chmod(child.path, 0o700));
-    } finally {
-      release(child);
-    }
+    const { handles, sys } = this.#tools;
+    const entering = quietly(handles.enter(parent, name));
+    return (yield* withPinned(entering, ({ path }) => succeeds(sys.chmod(path, 0o700)))) === true;
   }
 }

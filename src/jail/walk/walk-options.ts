@@ -1,5 +1,6 @@
 // Inputs of a walk.
 
+import type { PathRules } from "../../core/call/path.js";
 import type { CallScope } from "../../core/call/scope.js";
 import type { Place } from "../../core/errors/texts.js";
 import type { Io } from "../../core/io.js";
@@ -26,14 +27,18 @@ export interface WalkOptions {
   readonly scope: Pick<CallScope, "breathe">;
   /** Resolve a link in the last component; every operation but delete does. */
   readonly followLast: boolean;
-  /** The directories on the way are not needed, so the target may be reached in one step. */
-  readonly onlyTarget: boolean;
-  /** Any link, in the middle or at the end, is SYMLINK_ESCAPE. */
-  readonly refuseLinks: boolean;
-  /** Number of leading names that must not be links and that no link may leave. */
-  readonly floor: number;
-  /** Asked before each name is looked up. */
-  readonly spellings: SpellingRules | undefined;
+  /** The directories on the way are not needed, so the target may be reached in one step. Absent: they are. */
+  readonly onlyTarget?: boolean | undefined;
+  /** Any link, in the middle or at the end, is SYMLINK_ESCAPE. Absent: links that stay inside the root are followed. */
+  readonly links?: "refuse" | undefined;
+  /** Additional path rules of a facade. */
+  readonly rules?: PathRules | undefined;
+  /** How deny patterns judge names that may have another spelling; asked before each name is looked up. */
+  readonly spellings?: SpellingRules | undefined;
+}
+
+/** The place of a walk in the life of its root. */
+export interface WalkTurn {
   /** Turn of the root's {@link Locks} when the walk began: locks released since may have changed its findings. */
   readonly since: number;
   readonly onClose: () => void;

@@ -8,12 +8,12 @@ import { isWindows } from "../../core/system.js";
 import { isReachableName, isReservedName, MAX_SEGMENTS } from "../../path/grammar.js";
 import { storedName } from "../directory.js";
 import { Spelling } from "../folding.js";
-import { below, type Pinned, release, renew } from "../handles.js";
+import { below, type Pinned, release, renew, statBelow } from "../handles.js";
 import { errnoOf } from "../sys.js";
 import { findDirectly } from "./beneath.js";
 import { Descent } from "./descent.js";
 import { judgeLink, MAX_LINKS } from "./symlink.js";
-import type { WalkOptions, WalkRoot } from "./walk-options.js";
+import type { WalkOptions, WalkRoot, WalkTurn } from "./walk-options.js";
 import type { Found } from "./walk-result.js";
 
 /** Maximum looks at a name that keeps changing its type. */
@@ -33,6 +33,9 @@ export class Walk {
   readonly since: number;
   readonly #root: WalkRoot;
   readonly #options: WalkOptions;
+  readonly #onClose: () => void;
+  /** Number of leading names that must not be links and that no link may leave. */
+  readonly #floor: number;
   /** Tokens still to walk, the next one last: those of links on top of those of the request. */
   readonly #pending: string[];
   readonly #requested: readonly string[];
@@ -52,10 +55,11 @@ export class Walk {
   /** Real names of the directories from the root to the current one. */
   readonly names: string[] = [];
 
-  constructor(root: WalkRoot, path: RelPath, options: WalkOptions) {
-    this.since = options.since;
+  constructor(root: WalkRoot, path: RelPath, options: WalkOptions, { since, onClose }: WalkTurn) {
+    [this.since, this.#onClose] = [since, onClose];
     this.#root = root;
     this.#options = options;
+    this.#floor = options.rules?.floor ?? 0;
     this.#pending = [...path.segments].reverse();
     this.#requested = path.segments;
     this.#requestedLeft = path.segments.length;
@@ -86,9 +90,9 @@ export class Walk {
 
   /** @throws SYMLINK_ESCAPE, OTHER_DEVICE, INVALID_PATH, and system errors */
   *run(): Io<Found> {
-    const { onlyTarget, followLast, refuseLinks } = this.#options;
-    if (onlyTarget && !this.#spelling.isDoubtful)
-      this.#object = findDirectly(this.#root, this.#requested, !followLast && !refuseLinks);
+    const { onlyTarget, followLast, links } = this.#options;
+    if (onlyTarget === true && !this.#spelling.isDoubtful)
+      this.#object = findDirectly(this.#root, this.#requested, !followLast && links !== "refuse");
     if (this.#object !== undefined) return { state: "found", object: this.#object, real: this.#requested };
     return yield* this.#byComponents();
   }
@@ -146,7 +150,7 @@ export class Walk {
     this.#descent.close();
     if (this.#object !== undefined) release(this.#object);
     this.#object = undefined;
-    this.#options.onClose();
+    this.#onClose();
   }
 
   *#step(token: string): Io<Found | undefined> {
@@ -174,7 +178,7 @@ export class Walk {
     for (let look = 0; look < MAX_LOOKS; look++) {
       const object = yield* this.#root.handles.pin(this.directory, token);
       if (object === undefined) return this.#missing(token);
-      if (!object.stat.isSymbolicLink() || !(this.#options.followLast || this.#options.refuseLinks)) {
+      if (!object.stat.isSymbolicLink() || !(this.#options.followLast || this.#options.links === "refuse")) {
         this.#object = object;
         this.#sameDevice(object);
         const name = yield* this.#realName(this.directory, token, object);
@@ -194,13 +198,8 @@ export class Walk {
    * Whether a name that is neither directory nor link still is neither; otherwise it was replaced between two looks.
    */
   *#standsInTheWay(token: string): Io<boolean> {
-    const object = yield* this.#root.handles.pin(this.directory, token);
-    if (object === undefined) return false;
-    try {
-      return !object.stat.isDirectory() && !object.stat.isSymbolicLink();
-    } finally {
-      release(object);
-    }
+    const stat = yield* statBelow(this.#root.sys, this.directory, token);
+    return stat !== undefined && !stat.isDirectory() && !stat.isSymbolicLink();
   }
 
   /** The stored spelling: capabilities are judged by it where the file system folds names. */
@@ -237,17 +236,17 @@ export class Walk {
   *#follow(target: string): Io<undefined> {
     // The target of a link on another device is not disclosed either.
     this.#sameDevice(this.directory);
-    if (this.#options.refuseLinks) throw symlinkEscape(this.#options.place);
+    if (this.#options.links === "refuse") throw symlinkEscape(this.#options.place);
     if (++this.#links > MAX_LINKS) throw invalidPath(this.#options.place, "too many links");
     this.#linkAt = [...this.names, this.#token];
-    const route = judgeLink(target, { top: this.#root.realPath, names: this.names, floor: this.#options.floor });
+    const route = judgeLink(target, { top: this.#root.realPath, names: this.names, floor: this.#floor });
     if (route === "escape") throw this.#escape();
     for (let left = route.leaves; left > 0; left--) yield* this.#leave();
     this.#pending.push(...route.tokens.reverse());
   }
 
   *#leave(): Io<void> {
-    if (this.names.length <= this.#options.floor) throw this.#escape();
+    if (this.names.length <= this.#floor) throw this.#escape();
     this.names.pop();
     if ((yield* this.#descent.leave()) === 1) return;
     throw Object.assign(new Error("moved while it was walked"), { code: "ESTALE", syscall: "open" });

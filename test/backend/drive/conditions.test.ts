@@ -18,7 +18,7 @@ const WINS = 8;
 
 test("a group of one is refused before its content is asked for", async () => {
   const drives = openDrives();
-  const backend = new DriveBackend({ open: () => drives.of(OWNER), drive: "notes", rootName: SUITE_ROOT });
+  const backend = new DriveBackend({ open: () => drives.of(OWNER), drive: "notes" });
   let loads = 0;
   const load = (): Buffer => {
     loads += 1;
@@ -42,9 +42,7 @@ test("writers of two engines on one store lose no update, and each version has o
     const keys = createOwnerKeys({ records: store.keys, venueKey, clock: systemClock });
     return createDriveEngine({ store, keys, clock: systemClock, log: silentLog });
   });
-  const backends = engines.map(
-    (engine) => new DriveBackend({ open: async () => engine.owner(OWNER), drive: "notes", rootName: SUITE_ROOT }),
-  );
+  const backends = engines.map((engine) => new DriveBackend({ open: async () => engine.owner(OWNER), drive: "notes" }));
   const path = parsePath(SUITE_ROOT, "count");
   const write = async (backend: DriveBackend, content: string, expected: string | undefined) =>
     backend.write(

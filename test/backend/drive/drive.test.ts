@@ -1,5 +1,5 @@
 import { DriveBackend } from "../../../src/backend/drive/drive.js";
-import { backendSuite, SUITE_ROOT } from "../suite.js";
+import { backendSuite } from "../suite.js";
 import { openDrives } from "./open-drives.js";
 
 const OWNER = "did:key:z6MkOwner";
@@ -9,7 +9,7 @@ backendSuite(
   async () => {
     const drives = openDrives();
     return {
-      backend: new DriveBackend({ open: () => drives.of(OWNER), drive: "notes", rootName: SUITE_ROOT }),
+      backend: new DriveBackend({ open: () => drives.of(OWNER), drive: "notes" }),
       cleanup: () => drives.close(),
     };
   },

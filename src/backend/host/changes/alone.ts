@@ -3,7 +3,7 @@
 import { FileAdapterError } from "../../../core/errors/errors.js";
 import type { Io } from "../../../core/io.js";
 import { runIo } from "../../../core/io.js";
-import { identity, type Pinned, READ_NEW } from "../../../jail/handles.js";
+import { identity, type Pinned, READ_NEW, withOpen } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { PreparedEntry } from "../../../jail/staging/rename.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
@@ -196,13 +196,10 @@ function* copyBeside(
 
 function* copyWithRights(change: Change, from: string, copy: StagedFile): Io<void> {
   const { sys } = change.jail;
-  const source = yield* sys.open(from, READ_NEW);
-  try {
+  yield* withOpen(sys.open(from, READ_NEW), function* (source) {
     yield* copyBytes(sys, { from: source, to: copy.fd });
     yield* keepRights(change, copy.fd, yield* sys.fstat(source));
-  } finally {
-    closeNow(source);
-  }
+  });
   if (change.rules.durable) yield* sys.fsync(copy.fd);
   const { fd } = copy;
   copy.fd = -1;

@@ -4,9 +4,9 @@ import type { Hash } from "node:crypto";
 import { type Expected, isExpected, namesStamp } from "../../../core/etag.js";
 import type { Io } from "../../../core/io.js";
 import type { Body } from "../../../core/ports/backend.js";
-import { type Pinned, READ } from "../../../jail/handles.js";
-import { closeNow, quietly } from "../../../jail/sys.js";
-import { requireExpected, requireSize, sizeError } from "../../preconditions.js";
+import { type Pinned, READ, withOpen } from "../../../jail/handles.js";
+import { quietly } from "../../../jail/sys.js";
+import { requireExpected, sizeError } from "../../preconditions.js";
 import { checkExpected, hashFile } from "../guard.js";
 import { readAt } from "../open.js";
 import type { Change } from "../target.js";
@@ -22,15 +22,11 @@ export interface Wanted {
 export function* dataFor({ jail }: Change, old: Pinned, addedTo: Body["addedTo"]): Io<Buffer | undefined> {
   const { size } = old.stat;
   if (addedTo === undefined || size < 2) return undefined;
-  const fd = yield* quietly(jail.handles.reopen(old, READ));
-  if (fd === undefined) return undefined;
-  try {
-    const head = Buffer.alloc(2);
-    yield* readAt(jail.sys, fd, { buffer: head, position: 0 });
-    return addedTo(head, size);
-  } finally {
-    closeNow(fd);
-  }
+  const read = withOpen(jail.handles.reopen(old, READ), (fd) =>
+    readAt(jail.sys, fd, { buffer: Buffer.alloc(2), position: 0 }),
+  );
+  const head = yield* quietly(read);
+  return head && addedTo(head, size);
 }
 
 /** Result of the check. */
@@ -67,12 +63,9 @@ export function* checkAppend(change: Change, old: Pinned, wanted: Wanted): Io<Fo
   return { size, hash, isRepeated: false };
 }
 
-/**
- * A missing file counts as size 0.
- * @throws CONFLICT
- */
-export function requireMissingSize({ access }: Change, expectedSize: number | undefined): void {
-  if (expectedSize !== undefined) requireSize(expectedSize, undefined, access);
+/** A missing file counts as size 0. @throws CONFLICT */
+export function requireMissingSize({ access }: Change, expectedSize = 0): void {
+  if (expectedSize !== 0) throw sizeError(expectedSize, undefined, access);
 }
 
 /**
@@ -86,11 +79,7 @@ function* isRepeat(
 ): Io<boolean> {
   if (file.stat.size !== expectedSize + data.length || !change.access.holds("crud/read")) return false;
   const { handles, sys } = change.jail;
-  const fd = yield* handles.reopen(file, READ);
-  try {
-    const tail = yield* readAt(sys, fd, { buffer: Buffer.allocUnsafe(data.length), position: expectedSize });
-    return tail.equals(data);
-  } finally {
-    closeNow(fd);
-  }
+  const buffer = Buffer.allocUnsafe(data.length);
+  const tail = yield* withOpen(handles.reopen(file, READ), (fd) => readAt(sys, fd, { buffer, position: expectedSize }));
+  return tail.equals(data);
 }

@@ -4,7 +4,7 @@ import { FileAdapterError } from "../../../core/errors/errors.js";
 import { hardLinked, ioError } from "../../../core/errors/texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { AppendOptions, Body, Written } from "../../../core/ports/backend.js";
-import { APPEND, identity, type Pinned, READ, release } from "../../../jail/handles.js";
+import { APPEND, identity, type Pinned, READ, release, statBelow, withOpen } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
@@ -223,13 +223,8 @@ function* writeWhole(
 
 /** Whether the name still has the same file, or still none: a copy would lose the content of another one. */
 function* isUnchanged(change: Change, name: string, old: Pinned | undefined): Io<boolean> {
-  const now = yield* change.jail.handles.pin(change.walk.directory, name);
-  if (now === undefined) return old === undefined;
-  try {
-    return old !== undefined && identity(now) === identity(old);
-  } finally {
-    release(now);
-  }
+  const now = yield* statBelow(change.jail.sys, change.walk.directory, name);
+  return now?.identity === (old && identity(old));
 }
 
 /**
@@ -239,16 +234,13 @@ function* isUnchanged(change: Change, name: string, old: Pinned | undefined): Io
 function* contentOf(change: Change, file: Pinned): Io<Buffer> {
   const { handles, sys } = change.jail;
   const limit = change.rules.maxCopyBytes;
-  const fd = yield* handles.reopen(file, READ);
-  try {
+  return yield* withOpen(handles.reopen(file, READ), function* (fd) {
     const { size } = yield* sys.fstat(fd);
     if (size > limit) throw hardLinked(change.access.place);
     const content = yield* readGrowing(sys, fd, { offset: 0, length: limit + 1, size });
     if (content.length > limit) throw hardLinked(change.access.place);
     return content;
-  } finally {
-    closeNow(fd);
-  }
+  });
 }
 
 /** Looks up the name again if it may have changed since the walk. */

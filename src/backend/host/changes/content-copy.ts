@@ -5,8 +5,8 @@ import { ioError } from "../../../core/errors/texts.js";
 import { type Io, wait } from "../../../core/io.js";
 import type { CopyOptions } from "../../../core/ports/backend.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
-import { READ_NEW } from "../../../jail/handles.js";
-import { closeNow, errnoOf } from "../../../jail/sys.js";
+import { READ_NEW, withOpen } from "../../../jail/handles.js";
+import { errnoOf } from "../../../jail/sys.js";
 import { hashOpen } from "../open.js";
 import type { Change } from "../target.js";
 import { Room } from "./content.js";
@@ -105,13 +105,8 @@ export class ContentCopy {
     return at;
   }
 
-  *#hashOf(path: string | Buffer): Io<string> {
+  #hashOf(path: string | Buffer): Io<string> {
     const { sys } = this.#change.jail;
-    const fd = yield* sys.open(path, READ_NEW);
-    try {
-      return yield* hashOpen(sys, fd);
-    } finally {
-      closeNow(fd);
-    }
+    return withOpen(sys.open(path, READ_NEW), (fd) => hashOpen(sys, fd));
   }
 }

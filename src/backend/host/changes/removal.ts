@@ -4,7 +4,7 @@ import { countText } from "../../../core/call/progress.js";
 import { ioError, notEmpty, otherDevice } from "../../../core/errors/texts.js";
 import { type Io, isPending, runIo } from "../../../core/io.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
-import { below, type Pinned, release } from "../../../jail/handles.js";
+import { below, type Pinned, withPinned } from "../../../jail/handles.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { renameDirectory } from "../../../jail/staging/rename.js";
@@ -156,16 +156,14 @@ const isNotEmpty = (error: unknown): boolean => errnoOf(error) === "ENOTEMPTY" |
 function* recheckHidden(change: Change, hidden: Hidden, name: string): Io<void> {
   const { jail, access } = change;
   if (isUnguarded(access)) return;
-  const directory = yield* jail.handles.enter(hidden.stage.directory, hidden.name);
-  if (typeof directory === "string") return;
-  try {
-    yield* requireAllAllowed(change, directory);
-  } catch (error) {
-    yield* finishWithReserve(putBack(change, hidden, name));
-    throw errnoOf(error) === "ENOENT" ? ioError(access.place, "ESTALE") : error;
-  } finally {
-    release(directory);
-  }
+  yield* withPinned(jail.handles.enter(hidden.stage.directory, hidden.name), function* (directory) {
+    try {
+      yield* requireAllAllowed(change, directory);
+    } catch (error) {
+      yield* finishWithReserve(putBack(change, hidden, name));
+      throw errnoOf(error) === "ENOENT" ? ioError(access.place, "ESTALE") : error;
+    }
+  });
 }
 
 /** Restores a hidden tree under its name, or beside it if the name has been taken. */

@@ -8,7 +8,7 @@ import type { Access, SourceOptions } from "../../../core/ports/backend.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
 import type { SourceEntry, TreeSource } from "../../../core/ports/tree-source.js";
 import { type Name, readNames, sortYielding } from "../../../jail/directory.js";
-import { identity, type Pinned, release } from "../../../jail/handles.js";
+import { identity, type Pinned, release, withPinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { Descent } from "../../../jail/walk/descent.js";
 import type { Walk } from "../../../jail/walk/walk.js";
@@ -161,28 +161,26 @@ export class HostSource implements TreeSource {
 
   *#begin(): Io<void> {
     const { jail, access } = this.#parts;
-    const { sys, foldsCase, top } = jail;
-    const { directory } = this.#descent;
-    const names = yield* readNames(sys, directory, { top: directory === top, foldsCase, scope: access.scope });
+    const { sys, foldsCase } = jail;
+    const names = yield* readNames(sys, this.#descent.directory, { foldsCase, scope: access.scope });
     this.#frames.push({ names: yield* sortYielding(names, access.scope), next: 0 });
   }
 
   *#isUnchanged(): Io<boolean> {
     const { jail, walk, name } = this.#parts;
-    const now = yield* jail.handles.pin(walk.directory, name);
-    if (now === undefined) return false;
+    const isSame = yield* withPinned(jail.handles.pin(walk.directory, name), (now) => this.#isAsSeen(now));
+    return isSame === true;
+  }
+
+  *#isAsSeen(now: Pinned): Io<boolean> {
+    if (identity(now) !== this.identity) return false;
+    const again = new HostSource({ ...this.#parts, object: now, leftOut: undefined });
     try {
-      if (identity(now) !== this.identity) return false;
-      const again = new HostSource({ ...this.#parts, object: now, leftOut: undefined });
-      try {
-        while ((yield* again.#next()) !== undefined);
-        return again.#seen.digest("hex") === this.#seen.copy().digest("hex");
-      } finally {
-        again.#releaseEntry();
-        again.#descent.close();
-      }
+      while ((yield* again.#next()) !== undefined);
+      return again.#seen.digest("hex") === this.#seen.copy().digest("hex");
     } finally {
-      release(now);
+      again.#releaseEntry();
+      again.#descent.close();
     }
   }
 

@@ -5,11 +5,11 @@ import { withoutChangeTime } from "../../../core/identity.js";
 import { type Io, runIo, wait } from "../../../core/io.js";
 import type { At, Body, GroupChange, GroupWriteOptions, Standing, Written } from "../../../core/ports/backend.js";
 import type { Addition, EntryChange, EntryState } from "../../../core/ports/changes/change.js";
-import { type Pinned, READ_NEW, statBelow, WRITE_NEW } from "../../../jail/handles.js";
+import { type Pinned, READ_NEW, statBelow, WRITE_NEW, withOpen } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
 import { inodeOf, type Stat } from "../../../jail/stat.js";
-import { closeNow, quietly } from "../../../jail/sys.js";
+import { quietly } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";
 import { imageOf, type StepRecord } from "../group/intent.js";
 import { checkEarly, checkExpected, checkVersion, type Guard } from "../guard.js";
@@ -229,12 +229,9 @@ function* readStaged(
   path: string,
   { size, from }: { readonly size: number; readonly from: number },
 ): Io<Buffer> {
-  const fd = yield* sys.open(path, READ_NEW);
-  try {
-    return yield* readGrowing(sys, fd, { offset: from, length: size - from, size });
-  } finally {
-    closeNow(fd);
-  }
+  return yield* withOpen(sys.open(path, READ_NEW), (fd) =>
+    readGrowing(sys, fd, { offset: from, length: size - from, size }),
+  );
 }
 
 /** Its name has changed it once more. Another process may have put something else there. */

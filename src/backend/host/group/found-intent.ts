@@ -4,10 +4,9 @@ import { createHash } from "node:crypto";
 import type { Io } from "../../../core/io.js";
 import { isWindows } from "../../../core/system.js";
 import { isObject } from "../../../core/unknown.js";
-import { type Pinned, READ, release } from "../../../jail/handles.js";
+import { type Pinned, READ, withOpen, withPinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { INTENT_KIND } from "../../../jail/staging/staging.js";
-import { closeNow } from "../../../jail/sys.js";
 import { parsePath } from "../../../path/grammar.js";
 import { NO_BOOT_ID, ownIdentity, parseIdentity } from "../../../process/identity.js";
 import { readAt } from "../open.js";
@@ -61,21 +60,13 @@ function isPrivate({ stat }: Pinned): boolean {
 }
 
 /** `undefined`: there is none. */
-function* readRecord(jail: Jail, folder: Pinned, batch: number): Io<Buffer | undefined> {
-  const file = yield* jail.handles.pin(folder, recordName(batch));
-  if (file === undefined) return undefined;
-  try {
-    if (!file.stat.isFile() || !isPrivate(file) || file.stat.size > MAX_RECORD_BYTES) return Buffer.alloc(0);
-    const fd = yield* jail.handles.reopen(file, READ);
-    try {
-      return yield* readAt(jail.sys, fd, { buffer: Buffer.alloc(file.stat.size), position: 0 });
-    } finally {
-      closeNow(fd);
-    }
-  } finally {
-    release(file);
-  }
-}
+const readRecord = ({ handles, sys }: Jail, folder: Pinned, batch: number): Io<Buffer | undefined> =>
+  withPinned(handles.pin(folder, recordName(batch)), function* (file) {
+    const { size } = file.stat;
+    if (!file.stat.isFile() || !isPrivate(file) || size > MAX_RECORD_BYTES) return Buffer.alloc(0);
+    const part = { buffer: Buffer.alloc(size), position: 0 };
+    return yield* withOpen(handles.reopen(file, READ), (fd) => readAt(sys, fd, part));
+  });
 
 /** `undefined`: not a whole record. */
 function parseRecord(bytes: Buffer): readonly StepRecord[] | undefined {

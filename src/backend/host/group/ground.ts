@@ -3,7 +3,16 @@
 import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { conflict, notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
-import { below, CREATE, identity, type NameIn, type Pinned, READ, release } from "../../../jail/handles.js";
+import {
+  below,
+  CREATE,
+  identity,
+  type NameIn,
+  type Pinned,
+  READ,
+  withOpen,
+  withPinned,
+} from "../../../jail/handles.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
 import { moveBelow, whileMovable } from "../../../jail/staging/movable.js";
 import { NO_LINKS, renameNoReplace } from "../../../jail/staging/rename.js";
@@ -131,14 +140,12 @@ export function requireTopDevice({ jail, walk, access }: Change): void {
 const changedMeanwhile = ({ access }: Change): FileAdapterError =>
   conflict(access.place, { verb: access.verb, expected: "no change meanwhile" });
 
-function* takeTo(change: Change, { object, name, options }: Doomed, to: NameIn): Io<Taken> {
+function* takeTo(change: Change, { object, name, options }: Doomed, to: NameIn): Io<void> {
   const { jail, walk } = change;
   const from = { directory: walk.directory, name };
   yield* moveBelow(jail, from, to);
   // Entries that another process has put or added there since the check must not be removed.
-  const now = yield* jail.handles.pin(to.directory, to.name);
-  if (now === undefined) return {};
-  try {
+  yield* withPinned(jail.handles.pin(to.directory, to.name), function* (now) {
     if (identity(now) !== identity(object)) {
       const ready = { path: below(to.directory, to.name), isDirectory: now.stat.isDirectory() };
       yield* whileMovable(jail.sys, now, renameNoReplace(jail.sys, ready, below(from.directory, from.name)));
@@ -146,10 +153,7 @@ function* takeTo(change: Change, { object, name, options }: Doomed, to: NameIn):
     }
     if (options.recursive) yield* requireAllAllowed(change, now);
     else yield* requireEmpty(change, now);
-    return {};
-  } finally {
-    release(now);
-  }
+  });
 }
 
 const notOnThisMount = (place: Place): FileAdapterError =>
@@ -162,18 +166,12 @@ const notOnThisMount = (place: Place): FileAdapterError =>
 /** A copy with the permissions and the time of its original. */
 function* copyBefore({ jail, rules }: Change, old: Pinned, to: string): Io<void> {
   const { sys } = jail;
-  const source = yield* jail.handles.reopen(old, READ);
-  try {
-    const fd = yield* sys.open(to, CREATE, 0o600);
-    try {
-      yield* copyBytes(jail.sys, { from: source, to: fd });
+  yield* withOpen(jail.handles.reopen(old, READ), (from) =>
+    withOpen(sys.open(to, CREATE, 0o600), function* (fd) {
+      yield* copyBytes(sys, { from, to: fd });
       yield* sys.fchmod(fd, old.stat.mode & 0o777);
       yield* setTimeOfOpen(sys, fd, old.stat.modifiedMs);
       if (rules.durable) yield* sys.fsync(fd);
-    } finally {
-      closeNow(fd);
-    }
-  } finally {
-    closeNow(source);
-  }
+    }),
+  );
 }

@@ -55,7 +55,7 @@ function* withGroup<T>(
   const ground = new GroupGround(rules);
   const steps = changes.map((change) => stepOf(change, ground, rules));
   try {
-    return yield* work(new Group(steps, { changes, ground, enter, rules, access }));
+    return yield* work(new Group({ steps, changes, ground, enter, rules, access }));
   } finally {
     for (const step of steps) if (step.end !== undefined) yield* step.end();
     steps.forEach(closeEnds);
@@ -87,6 +87,7 @@ export function* replaceAlone(step: WriteStep): Io<readonly GroupEffect[]> {
 }
 
 interface GroupParts {
+  readonly steps: readonly Step[];
   readonly changes: readonly GroupChange[];
   readonly ground: GroupGround;
   readonly enter: Enter;
@@ -97,34 +98,25 @@ interface GroupParts {
 
 /** A group under way. */
 class Group {
-  readonly #steps: readonly Step[];
-  readonly #changes: readonly GroupChange[];
-  readonly #ground: GroupGround;
-  readonly #enter: Enter;
-  readonly #rules: WriteRules;
-  readonly #access: Access;
+  readonly #parts: GroupParts;
   readonly #held: Held[] = [];
   readonly #effects: GroupEffect[] = [];
   readonly #members: Member[] = [];
   #recheck: Recheck | undefined;
   #isSettled = true;
 
-  constructor(steps: readonly Step[], { changes, ground, enter, rules, access }: GroupParts) {
-    this.#steps = steps;
-    this.#changes = changes;
-    this.#ground = ground;
-    this.#enter = enter;
-    this.#rules = rules;
-    this.#access = access;
+  constructor(parts: GroupParts) {
+    this.#parts = parts;
   }
 
   *run(): Io<readonly GroupEffect[]> {
-    const { scope, place } = this.#access;
-    yield* wait(this.#rules.openJournal?.());
+    const { access, rules, ground } = this.#parts;
+    const { scope, place } = access;
+    yield* wait(rules.openJournal?.());
     const { jail, keys, batches } = yield* this.look();
-    const { durable, intents: register } = this.#rules;
+    const { durable, intents: register } = rules;
     const intent = yield* Intent.begin({ jail, durable, register }, place);
-    this.#ground.begin(intent);
+    ground.begin(intent);
     try {
       yield* this.#stage();
       yield* intent.flush();
@@ -150,27 +142,29 @@ class Group {
   }
 
   *#stage(): Io<void> {
+    const { steps, access } = this.#parts;
     const later: number[] = [];
-    this.#steps.reduceRight((sum, { length = 0 }, index) => {
+    steps.reduceRight((sum, { length = 0 }, index) => {
       later[index] = sum;
       return sum + length;
     }, 0);
-    for (const [index, step] of this.#steps.entries()) {
-      yield* this.#access.scope.breathe();
+    for (const [index, step] of steps.entries()) {
+      yield* access.scope.breathe();
       if (step.stage !== undefined) yield* withStepErrors(step, step.stage(later[index] ?? 0));
     }
   }
 
   /** Walks to every place, authorises it, and checks what does not depend on earlier steps. */
   *look(): Io<{ jail: Jail; keys: LockRequest; batches: readonly (readonly Step[])[] }> {
+    const { steps, access, enter } = this.#parts;
     const requests: LockRequest[] = [];
     const batches: Step[][] = [];
     let batch: Batch | undefined;
     let jail: Jail | undefined;
-    for (const step of this.#steps) {
-      yield* this.#access.scope.breathe();
+    for (const step of steps) {
+      yield* access.scope.breathe();
       for (const end of step.ends) {
-        jail = yield* withStepErrors(step, end.open(this.#enter, jail));
+        jail = yield* withStepErrors(step, end.open(enter, jail));
         requests.push(end.keys);
       }
       const { makesParents } = step;
@@ -195,15 +189,16 @@ class Group {
     intent: Intent,
     { jail, batches, guard }: { jail: Jail; batches: readonly (readonly Step[])[]; guard: Guard },
   ): Io<void> {
+    const { access } = this.#parts;
     let current: readonly Step[] = [];
     try {
       for (const batch of batches) {
-        yield* this.#access.scope.breathe();
+        yield* access.scope.breathe();
         current.forEach(closeEnds);
         current = batch;
         yield* this.#makeBatch(intent, { jail, batch, guard });
       }
-      if (!(yield* intent.settle())) this.#access.behind?.(UNFLUSHED);
+      if (!(yield* intent.settle())) access.behind?.(UNFLUSHED);
       this.#isSettled = true;
     } catch (error) {
       throw yield* this.#undo(intent, { jail, batch: current, error });
@@ -211,21 +206,22 @@ class Group {
   }
 
   *#makeBatch(intent: Intent, { jail, batch, guard }: { jail: Jail; batch: readonly Step[]; guard: Guard }): Io<void> {
+    const { steps, changes, access, rules, enter } = this.#parts;
     const members: Member[] = [];
     const sum = { bytes: 0, files: 0 };
-    if (this.#steps.length > 1 && this.#members.length === 0) this.#access.beginGroup?.();
+    if (steps.length > 1 && this.#members.length === 0) access.beginGroup?.();
     for (const step of batch) {
-      yield* this.#access.scope.breathe();
-      for (const end of step.ends) if (!end.isOpen) yield* withStepErrors(step, end.open(this.#enter, jail));
+      yield* access.scope.breathe();
+      for (const end of step.ends) if (!end.isOpen) yield* withStepErrors(step, end.open(enter, jail));
       const plan = yield* withStepErrors(step, step.prepare());
       for (const end of step.ends) end.drop();
       members.push(new Member(step, plan));
       sum.bytes += plan.amount.bytes;
       sum.files += plan.amount.files;
     }
-    if (this.#rules.usage !== undefined) this.#held.push(this.#rules.usage.reserve(sum, this.#access.place));
-    if (this.#members.length === 0) this.#recheck = yield* askAboutGroup(this.#steps, this.#changes, members);
-    this.#access.scope.checkpoint();
+    if (rules.usage !== undefined) this.#held.push(rules.usage.reserve(sum, access.place));
+    if (this.#members.length === 0) this.#recheck = yield* askAboutGroup(steps, changes, members);
+    access.scope.checkpoint();
     this.#isSettled = false;
     const records = members.map(({ record }) => record);
     if (!this.#isOneRename(records)) yield* intent.record(records);
@@ -237,12 +233,12 @@ class Group {
       this.#effects.push(committed.effect);
       member.commit(committed);
     }
-    if (this.#rules.durable) yield* mapErrors(this.#access.place, flushDirectories(jail, changedDirectories(batch)));
+    if (rules.durable) yield* mapErrors(access.place, flushDirectories(jail, changedDirectories(batch)));
   }
 
   /** A single file that gets its content by one rename is never half done: there is nothing to undo after a crash. */
   #isOneRename([first]: readonly StepRecord[]): boolean {
-    return this.#steps.length === 1 && first?.put !== undefined && (first.made ?? []).length === 0;
+    return this.#parts.steps.length === 1 && first?.put !== undefined && (first.made ?? []).length === 0;
   }
 
   /** @returns the error for the caller, which says what could not be put back */
@@ -250,7 +246,7 @@ class Group {
     const ends = batch.flatMap((step) => step.ends).filter(({ isOpen }) => isOpen);
     const open = new Map(ends.map((end) => [keyOf(end.real), end.change.walk]));
     const byWalk = directoryFinder(jail);
-    const { durable } = this.#rules;
+    const { durable, onRaced } = this.#parts.rules;
     const rolling = rollBack(
       {
         ...{ jail, durable, folder: intent.folder, stage: intent.stage },
@@ -275,7 +271,7 @@ class Group {
     // start must not go on: by then they may have been deleted for good reason.
     if (!intent.isRecorded) yield* quietly(intent.record(records));
     yield* intent.setAside();
-    this.#rules.onRaced?.(left);
+    onRaced?.(left);
     return notPutBack(error, left);
   }
 }

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { notSupportedByRoot, type Place } from "../../../core/errors/texts.js";
 import { type Io, runIo, yieldToLoop } from "../../../core/io.js";
-import { below, CREATE, type Pinned, release } from "../../../jail/handles.js";
+import { below, CREATE, enterBelow, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { flushDirectories, flushOpen, openDirectories } from "../../../jail/staging/flush.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
@@ -229,16 +229,11 @@ export interface PlacedEntry {
 
 /** Looks up an entry by its names, following no link. */
 export function* findBelow(jail: Jail, top: Pinned, names: readonly string[]): Io<PlacedEntry | undefined> {
-  let directory = top;
+  const directory = yield* enterBelow(jail, top, names.slice(0, -1));
+  if (directory === undefined) return undefined;
   const leave = (): void => {
     if (directory !== top) release(directory);
   };
-  for (const name of names.slice(0, -1)) {
-    const next = yield* jail.handles.enter(directory, name);
-    leave();
-    if (typeof next === "string") return undefined;
-    directory = next;
-  }
   const object = yield* jail.handles.pin(directory, names.at(-1) ?? "");
   if (object === undefined) {
     leave();

@@ -2,14 +2,14 @@
 
 import type { Io } from "../../../core/io.js";
 import { isOneEntry } from "../../../jail/directory.js";
-import { below, identity, type Pinned, READ, release } from "../../../jail/handles.js";
+import { below, identity, type Pinned, READ, release, statBelow } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { flushDirectories } from "../../../jail/staging/flush.js";
 import { TRASH } from "../../../jail/staging/folder.js";
 import { whileMovable } from "../../../jail/staging/movable.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
 import { inodeOf } from "../../../jail/stat.js";
-import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { closeNow, quietly } from "../../../jail/sys.js";
 import { hashOpen } from "../open.js";
 import { findBelow, type Image, type RealPath, type StepRecord } from "./intent.js";
 
@@ -148,11 +148,8 @@ function* isStillThere(ground: RollBackGround, moved: NonNullable<StepRecord["mo
   const origin = yield* originOf(ground, moved);
   if (origin === undefined) return false;
   try {
-    const object = yield* ground.jail.handles.pin(origin.directory, moved.from.at(-1) ?? "");
-    if (object === undefined) return false;
-    const isSame = inodeOf(object.stat) === moved.what.inode;
-    release(object);
-    return isSame;
+    const stat = yield* statBelow(ground.jail.sys, origin.directory, moved.from.at(-1) ?? "");
+    return stat !== undefined && inodeOf(stat) === moved.what.inode;
   } finally {
     origin.close();
   }
@@ -181,13 +178,8 @@ function* isImage(jail: Jail, now: Pinned, image: Image): Io<boolean> {
 }
 
 function* hashOf(jail: Jail, file: Pinned): Io<string | undefined> {
-  let fd: number;
-  try {
-    fd = yield* jail.handles.reopen(file, READ);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
+  const fd = yield* quietly(jail.handles.reopen(file, READ));
+  if (fd === undefined) return undefined;
   try {
     return yield* hashOpen(jail.sys, fd);
   } finally {

@@ -3,10 +3,10 @@
 import type { Io } from "../../../core/io.js";
 import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { Kept } from "../../../core/ports/changes/journal-writer.js";
-import { below, CREATE, identity, type NameIn, type Pinned, READ, statBelow } from "../../../jail/handles.js";
+import { below, CREATE, identity, type NameIn, type Pinned, READ, statBelow, withOpen } from "../../../jail/handles.js";
 import type { FolderUse } from "../../../jail/staging/folder.js";
 import { moveBelow } from "../../../jail/staging/movable.js";
-import { closeNow, errnoOf, quietly, succeeds } from "../../../jail/sys.js";
+import { errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { noteUnkept } from "../changes/report.js";
 import { copyBytes, readAt } from "../open.js";
 import type { Change } from "../target.js";
@@ -61,7 +61,7 @@ export function* keepReplaced(
     if (bytes !== undefined) return note({ in: "value", bytes });
     // The file cannot be read, but may lie in the trash by a second name.
   }
-  if (journal.room(old.stat.size) === "no") return note(keepsNothing("quota"));
+  if (!journal.hasRoom(old.stat.size)) return note(keepsNothing("quota"));
   const id = idOf(change, journal);
   if (!beginNote(change, journal, { change: planned, inode, kept: TO_TRASH }))
     return settledKeeping(id, keepsNothing("not_kept"));
@@ -190,32 +190,22 @@ function* keepInTrash(
 /** Clones the file, or copies it if it is small enough. */
 export function* copyToTrash({ jail }: Pick<Change, "jail">, old: Pinned, path: string): Io<void> {
   const { sys, handles } = jail;
-  const to = yield* sys.open(path, CREATE, 0o600);
-  try {
-    const from = yield* handles.reopen(old, READ);
-    try {
+  yield* withOpen(sys.open(path, CREATE, 0o600), (to) =>
+    withOpen(handles.reopen(old, READ), function* (from) {
       if (jail.top.fd >= 0 && (yield* succeeds(sys.clone(from, to)))) return;
       if (old.stat.size > COPY_BYTES) throw Object.assign(new Error("too large"), { code: "EFBIG", syscall: "copy" });
       yield* sys.ftruncate(to, 0);
       yield* copyBytes(sys, { from, to });
-    } finally {
-      closeNow(from);
-    }
-  } finally {
-    closeNow(to);
-  }
+    }),
+  );
 }
 
 /** The whole content of a small file. @throws a system error if it has grown */
 function* contentOf({ jail }: Pick<Change, "jail">, file: Pinned): Io<Buffer> {
-  const fd = yield* jail.handles.reopen(file, READ);
-  try {
-    const { size } = file.stat;
-    // Requesting one byte more than expected detects the end in the same call.
-    const bytes = yield* readAt(jail.sys, fd, { buffer: Buffer.allocUnsafe(size + 1), position: 0, enough: size });
-    if (bytes.length <= size) return bytes;
-    throw Object.assign(new Error("grown meanwhile"), { code: "EAGAIN", syscall: "read" });
-  } finally {
-    closeNow(fd);
-  }
+  const { size } = file.stat;
+  // Requesting one byte more than expected detects the end in the same call.
+  const part = { buffer: Buffer.allocUnsafe(size + 1), position: 0, enough: size };
+  const bytes = yield* withOpen(jail.handles.reopen(file, READ), (fd) => readAt(jail.sys, fd, part));
+  if (bytes.length <= size) return bytes;
+  throw Object.assign(new Error("grown meanwhile"), { code: "EAGAIN", syscall: "read" });
 }

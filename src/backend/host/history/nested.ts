@@ -3,7 +3,7 @@
 import { holdsOtherRoot } from "../../../core/errors/undo-texts.js";
 import type { Io } from "../../../core/io.js";
 import { examine, type Name, nameOf } from "../../../jail/directory.js";
-import { type Pinned, release } from "../../../jail/handles.js";
+import { type Pinned, release, withPinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { TRASH } from "../../../jail/staging/folder.js";
 import { quietly } from "../../../jail/sys.js";
@@ -62,11 +62,10 @@ function* directoriesIn(jail: Jail, directory: Pinned): Io<Name[]> {
 function* hasUnfinishedWork(jail: Jail, stage: Pinned): Io<boolean> {
   for (const name of yield* directoriesIn(jail, stage)) {
     if (name.name !== TRASH && !name.name.startsWith(PATCH)) continue;
-    const folder = yield* quietly(jail.handles.enter(stage, name.raw));
-    if (folder === undefined || typeof folder === "string") continue;
-    const held = (yield* quietly(jail.sys.names(folder))) ?? [];
-    release(folder);
-    if (held.length > 0) return true;
+    const held = yield* withPinned(quietly(jail.handles.enter(stage, name.raw)), (folder) =>
+      quietly(jail.sys.names(folder)),
+    );
+    if (held !== undefined && held.length > 0) return true;
   }
   return false;
 }

@@ -79,7 +79,7 @@ function* tryTrash(
   const { jail, walk } = change;
   const { stat } = object;
   if (stat.type === "other") return "not_kept";
-  if (journal.room(yield* sizeOf(change, journal, object)) === "no") return "quota";
+  if (!journal.hasRoom(yield* sizeOf(change, journal, object))) return "quota";
   const id = journal.newId();
   const planned = removalOf(change, name, stat);
   let isMoved = false;
@@ -153,11 +153,10 @@ function* sizeOf({ jail }: Pick<Change, "jail">, { trashMode }: JournalWriter, o
 export function* requireDeletable(change: Change, object: Pinned): Io<void> {
   yield* requireNoOtherRoot(change, object);
   if (change.journal?.trashMode !== "off") yield* requireWritableTrash(change);
-  const { journal, rules, access, jail } = change;
+  const { journal, rules, access } = change;
   if (rules.keepsDeleted !== true) return;
-  const size = object.stat.isDirectory() ? (yield* countTree(jail, object, false)).bytes : object.stat.size;
   if (journal === undefined) throw cannotBeTrashed(access.place, rules.whyNoJournal?.() ?? "not_kept");
-  if (journal.room(size) === "no") throw cannotBeTrashed(access.place, "quota");
+  if (!journal.hasRoom(yield* sizeOf(change, journal, object))) throw cannotBeTrashed(access.place, "quota");
 }
 
 /**

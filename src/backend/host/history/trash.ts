@@ -1,22 +1,23 @@
-// The trash folder of a host root, by the handles of its jail.
+// The trash folder of a host root, and the entries around it, by the handles of its jail.
 
+import { FileAdapterError } from "../../../core/errors/errors.js";
 import { type Awaitable, type Io, runIo } from "../../../core/io.js";
 import type { KeptState } from "../../../core/ports/changes/journal.js";
 import type { Part, Present, TrashFolder, TrashItem } from "../../../core/ports/changes/journal-writer.js";
 import type { OpenFile } from "../../../core/ports/open-file.js";
 import { examine, nameOf } from "../../../jail/directory.js";
-import { below, type Pinned, READ, release } from "../../../jail/handles.js";
+import { below, type Pinned, READ, release, withOpen, withPinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import { type FolderUse, hasFolder, TRASH } from "../../../jail/staging/folder.js";
 import { moveBelow } from "../../../jail/staging/movable.js";
-import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
+import { errnoOf, quietly } from "../../../jail/sys.js";
 import type { Amount } from "../../quota.js";
 import { kindOf, stateOf } from "../changes/report.js";
 import { findBelow } from "../group/intent.js";
-import { readRange } from "../open.js";
+import { directoryFinder } from "../group/recovery.js";
+import { HostFile, hashOpen } from "../open.js";
 import { countTree, freedBy } from "../quota.js";
-import { lookAtPresent } from "./present.js";
 
 /** The folder, for changes. `undefined`: this root can have none. */
 const openTrash = (jail: Jail, create: boolean): Io<Pinned | undefined> => jail.staging.folder(TRASH, create);
@@ -169,7 +170,7 @@ function* openItem(
   try {
     if (!object.stat.isFile() || (version !== undefined && object.stat.version !== version)) return "altered";
     const fd = yield* jail.handles.reopen(object, READ);
-    return new KeptFile(jail, fd, object);
+    return new HostFile(jail, { fd, stat: object.stat });
   } finally {
     found.close();
   }
@@ -217,32 +218,39 @@ export function* removeItem(jail: Jail, folder: Pinned, name: string): Io<void> 
   }
 }
 
-/** A file in the trash. */
-class KeptFile implements OpenFile {
-  readonly size: number;
-  readonly modified: number;
-  readonly #jail: Jail;
-  #fd: number;
-
-  constructor(jail: Jail, fd: number, { stat }: Pinned) {
-    this.#jail = jail;
-    this.#fd = fd;
-    this.size = stat.size;
-    this.modified = stat.modifiedMs;
+/** Looks at a path. @throws ABORTED if the jail is closing: the next start then completes the journal entry */
+export function* lookAtPresent(
+  jail: Jail,
+  path: readonly string[],
+  part: Part | undefined,
+): Io<Present | "missing" | "unknown"> {
+  try {
+    return yield* finishWithReserve(presentAt(jail, path, part));
+  } catch (error) {
+    const isRefused = errnoOf(error) !== undefined || error instanceof FileAdapterError;
+    if (jail.isClosing || !isRefused) throw error;
+    return "unknown";
   }
+}
 
-  get descriptor(): number {
-    return this.#fd;
+function* presentAt(jail: Jail, path: readonly string[], part: Part | undefined): Io<Present | "missing"> {
+  if (path.length === 0) return { kind: "directory", state: stateOf(jail.top.stat) };
+  const opened = yield* directoryFinder(jail)(path);
+  if (opened === undefined) return "missing";
+  try {
+    const name = path.at(-1) ?? "";
+    return (
+      (yield* withPinned(jail.handles.pin(opened.directory, name), (object) => describe(jail, object, part))) ??
+      "missing"
+    );
+  } finally {
+    opened.close();
   }
+}
 
-  read(offset: number, length: number, into?: Buffer): Awaitable<Buffer> {
-    return runIo(readRange(this.#jail, this.#fd, { offset, length, into }));
-  }
-
-  close(): void {
-    if (this.#fd < 0) return;
-    const fd = this.#fd;
-    this.#fd = -1;
-    closeNow(fd);
-  }
+function* describe({ handles, sys }: Jail, object: Pinned, part: Part | undefined): Io<Present> {
+  const found = { kind: kindOf(object.stat), state: stateOf(object.stat) };
+  if (part === undefined || !object.stat.isFile()) return found;
+  const partSha256 = yield* withOpen(handles.reopen(object, READ), (fd) => hashOpen(sys, fd, part));
+  return { ...found, partSha256 };
 }

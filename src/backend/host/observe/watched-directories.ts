@@ -4,10 +4,10 @@ import type { Identity } from "../../../core/identity.js";
 import { type Io, yieldToLoop } from "../../../core/io.js";
 import type { Observer } from "../../../core/ports/changes/observer.js";
 import { forEachPiece, isReachable, nameOf } from "../../../jail/directory.js";
-import { entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
+import { enterBelow, entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import type { Stat } from "../../../jail/stat.js";
-import { errnoOf, quietly } from "../../../jail/sys.js";
+import { quietly } from "../../../jail/sys.js";
 import type { DirectoryWatch, watchDirectory } from "../../../jail/watch.js";
 import { isReachableName, isReservedName, isWithin } from "../../../path/grammar.js";
 
@@ -163,22 +163,15 @@ export function* inDirectory<T>(
   path: readonly string[],
   work: (directory: Pinned) => Io<T>,
 ): Io<T | undefined> {
-  let directory: Pinned = jail.top;
+  const { top, crossDevice } = jail;
+  // Otherwise the directory was removed, or closed to this process, meanwhile.
+  const directory = yield* quietly(enterBelow(jail, top, path));
+  if (directory === undefined) return undefined;
   try {
-    for (const name of path) {
-      const child = yield* jail.handles.enter(directory, name);
-      if (typeof child === "string") return undefined;
-      if (directory !== jail.top) release(directory);
-      directory = child;
-      if (!jail.crossDevice && child.stat.device !== jail.top.stat.device) return undefined;
-    }
-    return yield* work(directory);
-  } catch (error) {
-    // The directory was removed, or closed to this process, meanwhile.
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
+    if (!crossDevice && directory.stat.device !== top.stat.device) return undefined;
+    return yield* quietly(work(directory));
   } finally {
-    if (directory !== jail.top) release(directory);
+    if (directory !== top) release(directory);
   }
 }
 

@@ -13,7 +13,7 @@ const BREATH_STEPS = 256;
 const OWN_ALL = 0o700;
 
 /** Handles one entry; `undefined`: nothing to do. */
-export type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<void> | undefined;
+export type Work = (directory: Pinned, name: string | Buffer, stat: Stat) => Io<unknown> | undefined;
 
 /** Selects entries to visit: `all` with everything below, `some` with the selected entries below. @param path from the top */
 export type Meant = (path: string) => "all" | "some" | "none";

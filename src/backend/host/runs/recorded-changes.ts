@@ -58,11 +58,9 @@ export function changesSince(journal: JournalWriter, since: JournalMark, mount: 
 function noteStates(record: ChangeRecord, note: (path: readonly string[], state: Left) => void): void {
   const { path, from, fromRoot, after, made = [], kind, files, action, undoes, before } = record;
   const isTree = kind === "directory" && (files !== undefined || action !== "created" || undoes !== undefined);
-  note(path, { version: after === null ? null : after.version, isTree: isTree && !isSameDirectory(before, after) });
+  // Of a directory that stays only permissions or times were changed.
+  const isThere = before !== null && after !== null;
+  note(path, { version: after === null ? null : after.version, isTree: isTree && !isThere });
   if (from !== undefined && fromRoot === undefined && action === "moved") note(from, { version: null, isTree });
   for (const one of made) note(one, { version: undefined, isTree: false });
 }
-
-/** Only its permissions or times were changed. */
-const isSameDirectory = (before: ChangeRecord["before"], after: ChangeRecord["after"]): boolean =>
-  before !== null && after !== null;

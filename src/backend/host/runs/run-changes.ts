@@ -40,22 +40,19 @@ export interface RunStart {
   readonly keeps: boolean;
 }
 
+interface Begun extends Omit<RunStart, "keeps"> {
+  /** The content of the tree before, or the reason why it was not kept. */
+  readonly snapshot: TreeSnapshot | NotUndoable;
+  readonly noted: Keeping | undefined;
+}
+
 /** The tree before a command. */
 export class RunChanges {
   readonly #place: RunPlace;
-  readonly #before: Scan;
-  readonly #since: JournalMark;
-  /** The content of the tree before, or the reason why it was not kept. */
-  readonly #snapshot: TreeSnapshot | NotUndoable;
-  readonly #noted: Keeping | undefined;
+  readonly #begun: Begun;
 
-  private constructor(
-    place: RunPlace,
-    before: Scan,
-    kept: { since: JournalMark; snapshot: TreeSnapshot | NotUndoable; noted: Keeping | undefined },
-  ) {
-    [this.#place, this.#before, this.#since, this.#snapshot] = [place, before, kept.since, kept.snapshot];
-    this.#noted = kept.noted;
+  private constructor(place: RunPlace, begun: Begun) {
+    [this.#place, this.#begun] = [place, begun];
   }
 
   static *begin(place: RunPlace, { before, since, keeps }: RunStart): Io<RunChanges> {
@@ -63,13 +60,14 @@ export class RunChanges {
     const snapshot = keeps ? yield* takeSnapshot({ ...place, scope }, before) : "not_kept";
     // If this process dies from now on, the history says that it does not know what the command has changed.
     const noted = noteChange({ ...place, made: [] }, placeOf(place), { kept: NOT_SEEN });
-    return new RunChanges(place, before, { since, snapshot, noted });
+    return new RunChanges(place, { before, since, snapshot, noted });
   }
 
   /** Removes the provisional note and the snapshot; called last. */
   *end(): Io<void> {
-    if (this.#noted !== undefined) yield* this.#noted.undo();
-    if (typeof this.#snapshot !== "string") yield* this.#snapshot.drop();
+    const { noted, snapshot } = this.#begun;
+    if (noted !== undefined) yield* noted.undo();
+    if (typeof snapshot !== "string") yield* snapshot.drop();
   }
 
   /** Scans the tree as the command has left it. */
@@ -86,14 +84,15 @@ export class RunChanges {
    */
   *record(seen: Scan | undefined, returned: ReadonlySet<string>): Io<void> {
     const { journal, real } = this.#place;
+    const { before, since, snapshot } = this.#begun;
     const after = seen ?? (yield* this.look());
-    const known = changesSince(journal, this.#since, real);
-    const isComplete = this.#before.isComplete && after.isComplete;
-    const differences = differencesOf(this.#before, after, known.has).filter(
+    const known = changesSince(journal, since, real);
+    const isComplete = before.isComplete && after.isComplete;
+    const differences = differencesOf(before, after, known.has).filter(
       (one) => !isReported(one, known) && !(isRenamedOnly(one) && returned.has(identityOfSeen(one.after))),
     );
     const found = differences.map((one) => ({ one, id: journal.newId() }));
-    const kept = isComplete ? yield* keepChanges(found, { journal, snapshot: this.#snapshot, known }) : undefined;
+    const kept = isComplete ? yield* keepChanges(found, { journal, snapshot, known }) : undefined;
     for (const [index, { one, id }] of found.entries()) {
       if (index % TURN === TURN - 1) yield yieldToLoop();
       this.#add(one, id, kept === undefined ? { in: "nothing", reason: "visited" } : kept.get(id));

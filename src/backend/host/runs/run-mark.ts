@@ -2,7 +2,7 @@
 // set-group-id bits that commands leave behind.
 
 import type { Io } from "../../../core/io.js";
-import { below, CREATE, type Pinned, READ, release } from "../../../jail/handles.js";
+import { below, CREATE, enterBelow, type Pinned, READ, release, withPinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { flushDirectories } from "../../../jail/staging/flush.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
@@ -83,17 +83,13 @@ export function* sweepRuns(jail: Jail): Io<void> {
   const { stage, left } = found;
   try {
     for (const { name, isSure } of left) {
-      const file = yield* quietly(jail.handles.pin(stage.directory, name));
-      if (file === undefined) continue;
-      try {
-        if (!file.stat.isFile()) continue;
+      yield* withPinned(quietly(jail.handles.pin(stage.directory, name)), function* (file) {
+        if (!file.stat.isFile()) return;
         const since = file.stat.modifiedMs;
         const clearing = { jail, since: since - CLOCK_GRAIN_MS };
         yield* cleanBelow(jail, yield* readNames(jail, file), (directory) => clearSetIds(clearing, directory));
         if (isSure || Date.now() - since > UNSURE_MS) yield* quietly(jail.sys.unlink(below(stage.directory, name)));
-      } finally {
-        release(file);
-      }
+      });
     }
   } finally {
     stage.release();
@@ -102,18 +98,12 @@ export function* sweepRuns(jail: Jail): Io<void> {
 
 /** If the directory has been moved since, the whole root is cleaned. */
 function* cleanBelow(jail: Jail, names: readonly string[], clean: (directory: Pinned) => Io<unknown>): Io<void> {
-  let at: Pinned = jail.top;
+  const { top } = jail;
+  const at = (yield* quietly(enterBelow(jail, top, names))) ?? top;
   try {
-    for (const name of names) {
-      const next = yield* quietly(jail.handles.enter(at, name));
-      if (at !== jail.top) release(at);
-      at = jail.top;
-      if (next === undefined || typeof next === "string") break;
-      at = next;
-    }
     yield* clean(at);
   } finally {
-    if (at !== jail.top) release(at);
+    if (at !== top) release(at);
   }
 }
 
@@ -146,18 +136,13 @@ export function* clearSetIds({ jail, since, seen }: Clearing, top: Pinned): Io<n
   const { sys, handles } = jail;
   let found = 0;
   const isMeant = (stat: Stat): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.changedMs >= since;
-  const clear = function* (directory: Pinned, name: string | Buffer): Io<void> {
-    const file = yield* handles.pin(directory, name);
-    if (file === undefined) return;
-    try {
-      if (!isMeant(file.stat)) return;
-      found++;
-      yield* quietly(sys.chmod(file.path, file.stat.mode & 0o1777));
-    } finally {
-      release(file);
-    }
+  const clear = function* ({ stat, path }: Pinned): Io<void> {
+    if (!isMeant(stat)) return;
+    found++;
+    yield* quietly(sys.chmod(path, stat.mode & 0o1777));
   };
-  const work: Work = (directory, name, stat) => (isMeant(stat) ? clear(directory, name) : undefined);
+  const work: Work = (directory, name, stat) =>
+    isMeant(stat) ? withPinned(handles.pin(directory, name), clear) : undefined;
   if (seen !== undefined) {
     const left = new Set(seen.closed);
     const meant: Meant = (path) => (left.delete(path) ? "all" : seen.isMarked(path) ? "some" : "none");

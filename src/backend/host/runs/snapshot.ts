@@ -7,7 +7,7 @@ import type { CallScope } from "../../../core/call/scope.js";
 import type { Io } from "../../../core/io.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
-import { below, type Pinned, release } from "../../../jail/handles.js";
+import { below, enterBelow, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { TRASH } from "../../../jail/staging/folder.js";
 import { quietly } from "../../../jail/sys.js";
@@ -43,7 +43,7 @@ export function* takeSnapshot(place: SnapshotPlace, scan: Scan): Io<TreeSnapshot
     bytes += size;
   }
   if (files > SNAPSHOT_LIMITS.sharedFiles) return "too_large";
-  if (journal.room(bytes) === "no") return "quota";
+  if (!journal.hasRoom(bytes)) return "quota";
   const isSmall = files <= SNAPSHOT_LIMITS.copiedFiles && bytes <= SNAPSHOT_LIMITS.copiedBytes;
   const name = journal.trashName(journal.newId());
   const snapshot = new TreeSnapshot(jail, { name, scan });
@@ -140,14 +140,9 @@ export class TreeSnapshot {
 
   /** Enters a directory by its names. `undefined`: there is none. */
   *#at<T>(trash: Pinned, names: readonly string[], work: (directory: Pinned) => Io<T>): Io<T | undefined> {
-    let reached = trash;
+    const reached = yield* enterBelow(this.#jail, trash, names);
+    if (reached === undefined) return undefined;
     try {
-      for (const name of names) {
-        const next = yield* this.#jail.handles.enter(reached, name);
-        if (typeof next === "string") return undefined;
-        if (reached !== trash) release(reached);
-        reached = next;
-      }
       return yield* work(reached);
     } finally {
       if (reached !== trash) release(reached);

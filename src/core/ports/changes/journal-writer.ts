@@ -36,8 +36,8 @@ export interface JournalWriter {
   newId(): string;
   /** Name of the content of an entry in the trash; holds a secret, so that others cannot forge it. */
   trashName(id: string): string;
-  /** Whether content of this size may be kept; `apart`: only for a day, as it is most of the quota. */
-  room(bytes: number): "yes" | "apart" | "no";
+  /** Whether content of this size may be kept, if only for a day. */
+  hasRoom(bytes: number): boolean;
   /**
    * Notes a change right before its commit: if this process dies, the next start tells by it whether the change was made,
    * and completes its entry. Called again with the same id, the last note counts.
