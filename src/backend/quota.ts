@@ -3,7 +3,6 @@
 import { type Place, quotaExceeded } from "../core/errors/texts.js";
 import type { Quota, QuotaFacts } from "../core/file-config.js";
 
-/** Bytes and files. */
 export interface Amount {
   readonly bytes: number;
   readonly files: number;
@@ -15,7 +14,6 @@ export interface Held {
   undo(): void;
 }
 
-/** Usage of one root and its limits. */
 export class Usage {
   readonly limit: Quota;
   #used: { bytes: number; files: number } = { bytes: 0, files: 0 };

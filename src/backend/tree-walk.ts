@@ -2,9 +2,17 @@
 
 import { FileAdapterError } from "../core/errors/errors.js";
 import { type Awaitable, isPending, runIo } from "../core/io.js";
-import type { Access, EntryType, WalkContent, WalkEntry, WalkOptions } from "../core/ports/backend.js";
+import type {
+  Access,
+  EntryType,
+  ListedPart,
+  Listing,
+  WalkContent,
+  WalkEntry,
+  WalkOptions,
+} from "../core/ports/backend.js";
 import { isReachableName, isReservedName } from "../path/grammar.js";
-import { sortByName } from "../path/order.js";
+import { sortByName, startAfter } from "../path/order.js";
 import { isUnguarded, refusalOf } from "./path-policy.js";
 
 /** Tree that a walk reads. Paths are segments from its top. */
@@ -34,6 +42,20 @@ interface Spot {
   readonly below: readonly string[];
   /** The directory itself is denied. */
   readonly isDenied: boolean;
+}
+
+/** The part of a directory that is asked for, in order, with its place among all names that are not denied. */
+export function pageOf<T extends { readonly name: string }>(
+  entries: readonly T[],
+  page: ListedPart,
+  { policy }: Pick<Access, "policy">,
+): { readonly shown: readonly T[]; readonly counts: Pick<Listing, "total" | "start" | "denied"> } {
+  const found = entries.filter(({ name }) => name.startsWith(page.startsWith ?? ""));
+  const allowed = sortByName(found.filter(({ name }) => policy?.denies([], name) !== true));
+  const start = startAfter(allowed, page.after) + page.offset;
+  const denied = found.length - allowed.length;
+  const counts = { total: allowed.length, start, ...(denied > 0 && { denied }) };
+  return { shown: allowed.slice(start, start + page.limit), counts };
 }
 
 /** Visits everything below a directory of a tree according to {@link WalkOptions}, in one snapshot. */

@@ -12,7 +12,6 @@ import type { EntryFacts } from "./native/statx.js";
 import { Stat } from "./stat.js";
 import { errnoOf, type Sys } from "./sys.js";
 
-/** A name found in a directory. */
 export interface Name {
   /** For display: bytes that are not valid UTF-8 appear as `\xhh`. */
   readonly name: string;
@@ -101,7 +100,6 @@ export function* forEachPiece(
   }
 }
 
-/** Makes the stamp of a file, as a part of an entry. */
 type StampPart = (stat: Stat) => Pick<Entry, "stamp">;
 
 interface FoundEntries {

@@ -36,7 +36,6 @@ export interface PinnedRoot extends Pinned {
   stat: Stat;
 }
 
-/** Refreshes the `stat` of a root. */
 export function* renew(sys: Sys, root: PinnedRoot): Io<void> {
   const stat = root.fd >= 0 ? yield* sys.fstat(root.fd) : yield* sys.lstat(root.path);
   if (stat?.isDirectory() === true) root.stat = stat;
@@ -58,7 +57,6 @@ export function* statBelow(sys: Sys, directory: Pinned, name: string): Io<Stat |
   return found ?? (yield* sys.lstat(below(directory, name)));
 }
 
-/** A name in a pinned directory. */
 export interface NameIn {
   readonly directory: Pinned;
   readonly name: string;

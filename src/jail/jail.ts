@@ -147,7 +147,6 @@ export class Jail implements WalkRoot {
     return this.#closing !== undefined;
   }
 
-  /** How paths are walked. */
   get engine(): EngineName {
     return this.handles.engine;
   }

@@ -77,7 +77,6 @@ export function isNetworkFileSystem(realPath: string): boolean {
   return isLinux() && NETWORK.has(typeOf(realPath));
 }
 
-/** Whether the file system type folds names. */
 export const foldsByType = (path: string): boolean => !isLinux() || FOLDING.has(typeOf(path));
 
 /**

@@ -5,7 +5,6 @@ import { promisify } from "node:util";
 import { isExact } from "../core/identity.js";
 import { EXACT, Stat } from "./stat.js";
 
-/** Calls in the thread pool. */
 export const pool = {
   open: promisify(fs.open),
   close: promisify(fs.close),

@@ -22,11 +22,9 @@ export interface StatFields extends Numbers {
   readonly ctimeNs?: bigint;
 }
 
-/** Stat of a host object. */
 export class Stat {
   /** Type and permission bits. */
   readonly mode: number;
-  /** Bytes. */
   readonly size: number;
   readonly #from: StatFields;
 
@@ -59,7 +57,6 @@ export class Stat {
     return Number(this.#from.gid);
   }
 
-  /** Number of hard links. */
   get nlink(): number {
     return Number(this.#from.nlink);
   }

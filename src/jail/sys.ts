@@ -279,7 +279,6 @@ export class Sys {
     else fs.lchownSync(path, uid, gid);
   }
 
-  /** Whether this process may write a file. */
   mayWrite(object: { readonly fd: number; readonly path: string }): Io<boolean> {
     return succeeds(this.checkWrite(object));
   }

@@ -7,12 +7,10 @@ import { describeError } from "../core/errors/describe-error.js";
 import type { Awaitable } from "../core/io.js";
 import { later } from "../core/later.js";
 import type { JournalFacts, Lack } from "../core/ports/changes/journal.js";
-import type { TrashFolder, TrashMode } from "../core/ports/changes/journal-writer.js";
 import type { Log } from "../core/ports/log.js";
 import { systemName } from "../core/system.js";
 import { isInside } from "../process/host-path.js";
-import type { RootJournal } from "./journal.js";
-import type { PruneRules } from "./prune.js";
+import type { RootJournal, RootJournalOptions } from "./journal.js";
 
 /** Where the journals of a process lie. */
 export interface JournalPlace {
@@ -25,19 +23,12 @@ export interface JournalPlace {
   readonly log: Log;
 }
 
-export interface LazyJournalOptions {
+export interface LazyJournalOptions extends Omit<RootJournalOptions, "folder" | "isMoved" | "onFault"> {
   readonly place: JournalPlace;
-  /** Name of the root, for the log. */
-  readonly root: string;
   /** Canonical path of the root. */
   readonly realPath: string;
   /** The configuration names the journal: it is not on by default alone. */
   readonly isChosen: boolean;
-  readonly mode: "metadata" | "on";
-  readonly trash: TrashMode;
-  readonly quota: PruneRules;
-  readonly bin: TrashFolder;
-  readonly inBackground: (work: Promise<unknown>) => void;
 }
 
 /** How long a journal that could not be opened is left alone, in milliseconds. */
@@ -55,7 +46,9 @@ export class LazyJournal {
 
   constructor(options: LazyJournalOptions) {
     this.#options = options;
-    later(loadAtHand);
+    later(async () => {
+      if (isAtHand()) await loadPlace();
+    });
   }
 
   get mode(): "metadata" | "on" {
@@ -152,17 +145,9 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 /** Its library is native and takes a while to load. */
 const loadPlace = () => import("./place.js");
 
-async function loadAtHand(): Promise<void> {
-  if (isAtHand()) await loadPlace();
-}
-
 /** Whether the database can be loaded. Where its file is found, that is enough. */
 async function hasLibrary(): Promise<boolean> {
-  if (isAtHand()) return true;
-  return loadPlace().then(
-    () => true,
-    () => false,
-  );
+  return isAtHand() || (await loadPlace().catch(() => undefined)) !== undefined;
 }
 
 function isAtHand(): boolean {

@@ -8,7 +8,6 @@ import type { KeptRow } from "./rows.js";
 import type { JournalStore } from "./store.js";
 import { decode, encode, type Tables } from "./tables.js";
 
-/** Limits of a journal. */
 export interface PruneRules {
   /** Most bytes of kept content. */
   readonly bytes: number;

@@ -20,7 +20,7 @@ export async function queryStore(store: JournalStore, query: JournalQuery): Prom
     if (query.before !== undefined && id >= query.before) continue;
     if (entries.length === limit || visited === MAX_VISITED) {
       const isFull = entries.length === limit;
-      return { entries, ...nextPart(last), ...(isFull ? faultPart(store) : { complete: false, reason: "visited" }) };
+      return { entries, next: last, ...(isFull ? faultPart(store) : { complete: false, reason: "visited" }) };
     }
     if (++visited % BREATH_STEPS === 0) await yieldToLoop();
     last = id;
@@ -34,8 +34,6 @@ export async function queryStore(store: JournalStore, query: JournalQuery): Prom
   }
   return { entries, ...faultPart(store) };
 }
-
-const nextPart = (next: string | undefined): { next?: string } => (next === undefined ? {} : { next });
 
 const faultPart = ({ fault }: JournalStore): Pick<JournalPage, "complete" | "reason"> =>
   fault === undefined ? { complete: true } : { complete: false, reason: fault };

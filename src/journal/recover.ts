@@ -26,7 +26,6 @@ export interface SettleParts {
   /** Begins the names of what the journal keeps in the trash. */
   readonly trashPrefix: string;
   readonly newId: () => string;
-  /** Adds an entry. */
   readonly add: JournalWriter["add"];
 }
 

@@ -8,7 +8,6 @@ import type { OpenFile } from "../core/ports/open-file.js";
 import { foldName } from "../path/grammar.js";
 import { addTotals, decode, encode, type Indexed, indexKey, key, type Tables } from "./tables.js";
 
-/** An entry as it is stored. */
 export interface EntryRow extends IdentifiedRecord {
   /** Why it cannot be undone; absent: the content needed was kept, or none is needed. */
   readonly reason?: NotUndoable;
@@ -98,7 +97,6 @@ export function lossOf(
   return isSame && state.kind === entry.kind ? undefined : "altered";
 }
 
-/** A kept value as an open file. */
 export function fileOf(bytes: Buffer, { before }: JournalEntry): OpenFile {
   return {
     ...{ size: bytes.length, modified: before?.modified ?? 0 },

@@ -195,12 +195,10 @@ export class JournalStore {
     return this.#waiting.get(id)?.image ?? this.#read(({ images }) => images.get(key(id)));
   }
 
-  /** The totals of each actor. */
   get shares(): ReadonlyMap<string, Totals> {
     return this.#read((tables) => sharesOf(tables)) ?? new Map();
   }
 
-  /** Whether content is kept. */
   hasKept(id: string): boolean {
     return this.#read(({ kept }) => kept.doesExist(key(id))) === true;
   }

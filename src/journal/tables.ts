@@ -93,7 +93,6 @@ export interface Totals {
 
 export const totalsOf = ({ meta }: Tables): Totals => decodeTotals(meta.get(TOTALS));
 
-/** The totals of each actor. */
 export function sharesOf({ meta }: Tables): Map<string, Totals> {
   const start = Buffer.from(SHARE);
   const rows = meta.getRange({ start, end: Buffer.concat([start, Buffer.of(0xff)]) });

@@ -20,13 +20,11 @@ export interface Waiting {
   readonly image: Buffer | undefined;
 }
 
-/** Something to be noted on entries. */
 interface WaitingNote {
   readonly ids: readonly string[];
   readonly note: EntryNote;
 }
 
-/** Entries that an index leads to. */
 export interface IndexText {
   readonly by: Indexed;
   readonly text: string;
@@ -51,7 +49,6 @@ export class WaitingEntries {
     return this.#bytes >= BATCH_BYTES || this.#notes.length >= MAX_NOTES;
   }
 
-  /** Whether the queue is full. */
   get isFull(): boolean {
     return this.#bytes >= MAX_BYTES;
   }

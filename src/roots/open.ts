@@ -23,7 +23,6 @@ import { groupsOf, journalOf, lackOf, type RootsState } from "./groups.js";
 export interface RootsChange {
   /** Puts the new roots into force. @returns closes the removed ones, once their calls have ended */
   commit(): () => Promise<void>;
-  /** Closes what was opened. */
   discard(): Promise<void>;
 }
 

@@ -18,8 +18,7 @@ import type {
 import type { OpenFile, Stamp } from "../../core/ports/open-file.js";
 import type { ArchiveKind } from "../../path/archive-path.js";
 import { isReachableName, isReservedName } from "../../path/grammar.js";
-import { sortByName, startAfter } from "../../path/order.js";
-import { type TreeEntry, walkBelow } from "../tree-walk.js";
+import { pageOf, type TreeEntry, walkBelow } from "../tree-walk.js";
 import type { ArchiveDirectory } from "./directory.js";
 import type { KeptDirectories } from "./kept.js";
 import type { ArchiveReader } from "./reader.js";
@@ -70,20 +69,14 @@ export class ArchiveBackend implements Backend {
       const inside = this.#inside(path);
       const { children } = nodeAt(opened, inside, access);
       if (children === undefined) throw notADirectory(access.place);
-      const all = [...children.values()].filter(({ name }) => name.startsWith(page.startsWith ?? ""));
-      const allowed = sortByName(all.filter(({ name }) => access.policy?.denies([], name) !== true));
-      const start = startAfter(allowed, page.after) + page.offset;
+      const { shown, counts } = pageOf([...children.values()], page, access);
       const { leftOut } = opened.directory;
-      return {
-        entries: allowed.slice(start, start + page.limit).map((node) => ({
-          ...entryOf(node, opened),
-          ...(page.stamps === true ? stampPart(node, opened) : {}),
-          ...(isReachableName(node.name, false) && !isReservedName(node.name) ? {} : { unreachable: true }),
-        })),
-        ...{ total: allowed.length, start },
-        ...(allowed.length < all.length && { denied: all.length - allowed.length }),
-        ...(inside.length === 0 && leftOut > 0 && { unreadable: leftOut }),
-      };
+      const entries = shown.map((node) => ({
+        ...entryOf(node, opened),
+        ...(page.stamps === true ? stampPart(node, opened) : {}),
+        ...(isReachableName(node.name, false) && !isReservedName(node.name) ? {} : { unreachable: true as const }),
+      }));
+      return { entries, ...counts, ...(inside.length === 0 && leftOut > 0 && { unreadable: leftOut }) };
     });
   }
 

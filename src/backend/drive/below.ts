@@ -79,8 +79,11 @@ const readerBelow = (tree: DriveReader, top: Path): DriveReader => ({
 
 function changeBelow(tree: DriveChange, top: Path): DriveChange {
   const at = (path: Path): Path => [...top, ...path];
+  let isThere = false;
   const makeTop = async (): Promise<void> => {
+    if (isThere) return;
     for (let depth = 1; depth <= top.length; depth++) await tree.makeDirectory(top.slice(0, depth));
+    isThere = true;
   };
   return {
     ...snapshotBelow(tree, top),
@@ -105,7 +108,10 @@ function changeBelow(tree: DriveChange, top: Path): DriveChange {
       await tree.restore(at(path), ref);
     },
     holdsContentOf: (ref) => tree.holdsContentOf(ref),
-    putBack: (ref) => tree.putBack(ref),
+    putBack(ref) {
+      isThere = false;
+      return tree.putBack(ref);
+    },
     moment: () => tree.moment(),
     note: (note, ...moments) => tree.note(fromBelow(note, top), ...moments),
   };

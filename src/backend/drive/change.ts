@@ -16,7 +16,6 @@ import type {
 } from "../../drive/engine/engine.js";
 import { toCallerError } from "./errors.js";
 
-/** Access to the drive that is changed. */
 export interface DriveDoor {
   readonly name: string;
   look<T>(look: (tree: DriveSnapshot) => Promise<T>): Promise<T>;
@@ -25,11 +24,9 @@ export interface DriveDoor {
   stage(content: AsyncIterable<Uint8Array>): Promise<StagedContent>;
   /** The drive as a tree has it. */
   on(tree: DriveSnapshot): Looks;
-  /** An entry of the owner's log. */
   logged(id: string): Promise<LogEntry | undefined>;
 }
 
-/** One change of an entry. */
 export interface Step<T> {
   readonly at: At;
   /** Where a move starts. */
@@ -56,7 +53,6 @@ export interface Plan<T> extends Omit<Ahead, "parts"> {
   readonly parts: readonly Part[];
   /** Something is at the place already. */
   readonly existed: boolean;
-  /** Hash of the content written. */
   readonly sha256?: Sha256 | undefined;
   /** Asked once the change is committed. */
   answer(): T;

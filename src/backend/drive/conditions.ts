@@ -12,8 +12,6 @@ import { expectationError, MAX_TOLD_BYTES, requireExpected, requireStamp, sizeEr
 export interface DriveFile {
   readonly tree: DriveSnapshot;
   readonly segments: readonly string[];
-  /** Bytes. */
-  readonly size: number;
   readonly access: Access;
 }
 
@@ -32,7 +30,7 @@ const PIECE_BYTES = 1_048_576;
  * @throws CONFLICT
  */
 export async function checkExpected(
-  file: Omit<DriveFile, "size">,
+  file: DriveFile,
   stat: DriveStat | undefined,
   expected: Expected | undefined,
 ): Promise<Found> {
@@ -49,7 +47,7 @@ export async function checkExpected(
   if (isForError && (stat.size > MAX_TOLD_BYTES || !file.access.holds("crud/read"))) {
     throw expectationError(expected, undefined, file.access);
   }
-  const hash = stat === undefined ? undefined : await hashOf({ ...file, size: stat.size });
+  const hash = stat === undefined ? undefined : await hashOf(file, stat.size);
   requireExpected(expected, hash?.copy().digest("hex"), file.access);
   return hash === undefined ? {} : { hash };
 }
@@ -60,7 +58,7 @@ export async function checkExpected(
  * @throws CONFLICT
  */
 export async function checkAppend(
-  file: Omit<DriveFile, "size">,
+  file: DriveFile,
   stat: DriveStat | undefined,
   { data, expected, expectedSize }: Omit<AppendOptions, "parents"> & { readonly data?: Buffer | undefined },
 ): Promise<Found> {
@@ -71,7 +69,7 @@ export async function checkAppend(
   const canBeRepeated = stat !== undefined && data !== undefined && access.holds("crud/read");
   if (!canBeRepeated || size !== expectedSize + data.length) throw sizeError(expectedSize, stat && size, access);
   const { bytes } = await tree.readFile(segments, expectedSize, data.length);
-  const before = expected === undefined ? undefined : await hashOf({ ...file, size: expectedSize });
+  const before = expected === undefined ? undefined : await hashOf(file, expectedSize);
   const wasExpected = expected === undefined || isExpected(expected, before?.copy().digest("hex"));
   if (!bytes.equals(data) || !wasExpected) throw sizeError(expectedSize, size, access);
   const sha256 = before?.update(data).digest("hex");
@@ -87,7 +85,7 @@ export function checkVersion(stat: DriveStat | undefined, version: string | unde
   throw conflict(place, { verb, expected: "another version" });
 }
 
-async function hashOf({ tree, segments, size, access }: DriveFile): Promise<Hash> {
+async function hashOf({ tree, segments, access }: DriveFile, size: number): Promise<Hash> {
   const hash = createHash("sha256");
   const into = Buffer.allocUnsafe(Math.min(PIECE_BYTES, size));
   for (let at = 0; at < size; at += PIECE_BYTES) {

@@ -33,9 +33,8 @@ import type { OpenFile } from "../../core/ports/open-file.js";
 import type { TreeSource } from "../../core/ports/tree-source.js";
 import type { DriveReader, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
 import { contentVersion } from "../../drive/engine/log/entry.js";
-import { sortByName, startAfter } from "../../path/order.js";
 import { omissionOf } from "../path-policy.js";
-import { walkBelow } from "../tree-walk.js";
+import { pageOf, walkBelow } from "../tree-walk.js";
 import { changeInDrive, checkInDrive, type DriveDoor, type Plan, type Step } from "./change.js";
 import { mkdirStep, removeStep, restoreStep, touchStep } from "./entries.js";
 import { toCallerError } from "./errors.js";
@@ -43,7 +42,6 @@ import { DriveTree, moveStep, placeStep } from "./move-copy.js";
 import { describe, directoryAt, readerOf, requireFile, sizePart, stampPart, statAt } from "./tree.js";
 import { writeStep } from "./write.js";
 
-/** Opens the drives of owners. */
 export interface DriveSource {
   /**
    * @param owner authenticated DID
@@ -74,20 +72,12 @@ export class DriveBackend implements Backend {
   list(path: RelPath, page: ListedPart, access: Access): Promise<Listing> {
     return this.#read(path, access, async (tree) => {
       await directoryAt(tree, path, access);
-      const found = await tree.entries(path.segments);
-      const entries = sortByName(found.filter(({ name }) => name.startsWith(page.startsWith ?? "")));
-      const allowed = entries.filter(({ name }) => access.policy?.denies([], name) !== true);
-      const start = startAfter(allowed, page.after) + page.offset;
-      const shown = allowed.slice(start, start + page.limit);
-      return {
-        entries: shown.map((entry) => ({
-          ...describe(entry, path),
-          ...(page.stamps === true ? stampPart(entry) : {}),
-        })),
-        total: allowed.length,
-        start,
-        ...(allowed.length < entries.length && { denied: entries.length - allowed.length }),
-      };
+      const { shown, counts } = pageOf(await tree.entries(path.segments), page, access);
+      const entries = shown.map((entry) => ({
+        ...describe(entry, path),
+        ...(page.stamps === true ? stampPart(entry) : {}),
+      }));
+      return { entries, ...counts };
     });
   }
 

@@ -17,9 +17,7 @@ import {
   readOnlyRoot,
 } from "../../core/errors/texts.js";
 
-/** The action on a drive that failed. */
 export interface DriveDeed {
-  /** The requested place. */
   readonly place: Place;
   readonly drive: string;
   /** `write`, `append`, `create`, `delete` or `read`. */
@@ -35,17 +33,9 @@ export function toCallerError(error: unknown, deed: DriveDeed): unknown {
   const { place, drive, verb } = deed;
   const refusal = verb === "import" ? toRefusal(error, drive) : undefined;
   if (refusal !== undefined) return refusal;
+  const named = BY_CODE[error.code];
+  if (named !== undefined) return named(place);
   switch (error.code) {
-    case "NOT_FOUND":
-      return notFound(place);
-    case "EXISTS":
-      return existsNotDirectory(place);
-    case "NOT_EMPTY":
-      return notEmpty(place);
-    case "NOT_A_DIRECTORY":
-      return notADirectory(place);
-    case "IS_A_DIRECTORY":
-      return isADirectory(place);
     case "INVALID_PATH":
       if (error.message.startsWith("Invalid drive name")) return adapterError(error.code, error.message, at(place));
       return invalidPath(place, error.message.endsWith("too long") ? "too long" : "too deep");
@@ -62,10 +52,6 @@ export function toCallerError(error: unknown, deed: DriveDeed): unknown {
         `Cannot ${verb} "${pathText(place.path)}": the drive changed too often meanwhile`,
         at(place),
       );
-    // The owner's key cannot be opened, so nothing can be signed.
-    case "KEY_REQUIRED":
-    case "READ_ONLY_ROOT":
-      return readOnlyRoot(place);
     case "STORE_UNAVAILABLE":
       return adapterError(
         "STORE_UNAVAILABLE",
@@ -83,6 +69,18 @@ export function toCallerError(error: unknown, deed: DriveDeed): unknown {
       return error;
   }
 }
+
+/** Errors that need nothing but a place. */
+const BY_CODE: Partial<Readonly<Record<FileAdapterError["code"], (place: Place) => FileAdapterError>>> = {
+  NOT_FOUND: notFound,
+  EXISTS: existsNotDirectory,
+  NOT_EMPTY: notEmpty,
+  NOT_A_DIRECTORY: notADirectory,
+  IS_A_DIRECTORY: isADirectory,
+  READ_ONLY_ROOT: readOnlyRoot,
+  // The owner's key cannot be opened, so nothing can be signed.
+  KEY_REQUIRED: readOnlyRoot,
+};
 
 /** Advice per error code, for imported data that is not accepted. */
 const REMEDIES: Partial<Readonly<Record<FileAdapterError["code"], string>>> = {

@@ -53,7 +53,7 @@ class DriveJournal implements Journal {
       const page = await log.page({ before, limit: Math.min(PAGE, Math.max(limit + 1, 16)) });
       const end = page.isDamaged ? ({ complete: false, reason: "damaged" } as const) : ({ complete: true } as const);
       for (const one of page.entries) {
-        if (entries.length === limit) return { entries, ...nextPart(before), ...end };
+        if (entries.length === limit) return { entries, next: before, ...end };
         // Ids sort by time.
         if (one.entry.time < since) return { entries, ...end };
         before = one.entry.id;
@@ -62,7 +62,7 @@ class DriveJournal implements Journal {
       }
       visited += page.entries.length;
       if (page.next === undefined) return { entries, ...end };
-      if (visited >= MAX_VISITED) return { entries, ...nextPart(before), complete: false, reason: "visited" };
+      if (visited >= MAX_VISITED) return { entries, next: before, complete: false, reason: "visited" };
     }
   }
 
@@ -222,8 +222,6 @@ function imageOf(log: DriveLog, node: Uint8Array, { size, modified }: Pick<Entry
   const open = (): OpenFile => ({ size, modified, read, close() {} });
   return { size, open };
 }
-
-const nextPart = (next: string | undefined): { next?: string } => (next === undefined ? {} : { next });
 
 function matches({ actor, via, group, path, from, fromRoot }: JournalEntry, query: JournalQuery): boolean {
   const isAt = (at: readonly string[] | undefined): boolean =>

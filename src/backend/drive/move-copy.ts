@@ -28,7 +28,6 @@ import { stageHashed } from "./write.js";
 
 const PIECE_BYTES = 1_048_576;
 
-/** An entry that is about to be placed. */
 interface Placement extends PlaceOptions {
   readonly isFile: boolean;
 }
@@ -40,7 +39,6 @@ interface Loaded {
   readonly content: { readonly put: StagedContent; readonly sha256: Sha256 } | undefined;
 }
 
-/** Moves an entry. */
 export const moveStep = (from: At, to: At, options: MoveOptions & Standing): Step<Moved> => ({
   at: to,
   from,
@@ -272,13 +270,11 @@ export interface DriveTreeParts {
   /** Released together with the source. */
   readonly tree: DriveSnapshot;
   readonly at: At;
-  /** The entry at the top. */
   readonly found: DriveStat;
   /** Why an entry is left out; `undefined`: it is copied. */
   omission(below: readonly string[], name: string): FileAdapterError | undefined;
   /** Runs work within the call's deadline; its errors name the place. */
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** Reads the current state of the drive. */
   look: DriveDoor["look"];
 }
 

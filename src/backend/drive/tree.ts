@@ -45,11 +45,9 @@ export async function directoryAt(tree: DriveSnapshot, path: RelPath, access: Ac
   if (found.type === "file") throw notADirectory(access.place);
 }
 
-/** A place in a tree. */
 interface PlaceInTree {
   /** Number of segments of its path that exist. */
   readonly depth: number;
-  /** The entry there. */
   readonly old: DriveStat | undefined;
 }
 
@@ -70,7 +68,6 @@ export async function filePlace(tree: DriveSnapshot, at: At, parents: boolean): 
   return place;
 }
 
-/** The version stamp of a file's content, as a part of an answer. */
 export const stampPart = ({ content }: DriveStat): { stamp?: Stamp } =>
   content === undefined ? {} : { stamp: content };
 

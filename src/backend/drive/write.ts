@@ -20,7 +20,6 @@ interface Content {
   readonly sha256: Sha256;
 }
 
-/** Writes a file or appends to it. */
 export function writeStep(drive: DriveDoor, at: At, body: Body, how: How): Step<Written> {
   const { path, access } = at;
   const { segments } = path;

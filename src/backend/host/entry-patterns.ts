@@ -43,7 +43,6 @@ export function isDeniedNow(
   return policy.denies(below, name);
 }
 
-/** The names in a directory that are not denied. */
 export function* allowedOf(
   jail: Jail,
   directory: Pinned,

@@ -7,7 +7,6 @@ import { type Expected, namesStamp } from "../../core/etag.js";
 import type { Io } from "../../core/io.js";
 import { identity, type Pinned, READ } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
-import type { LockFile } from "../../jail/staging/lock-file.js";
 import { closeNow } from "../../jail/sys.js";
 import { expectationError, MAX_TOLD_BYTES, requireExpected, requireStamp } from "../preconditions.js";
 import { readPieces } from "./open.js";
@@ -49,18 +48,15 @@ export function* withLockFile<T>(
     const lock = yield* jail.staging.lock(parent, scope);
     try {
       if (lock.isTakenOver && place.recovers !== false) yield* jail.recover(true);
-      return yield* work(() => requireHeld(lock, scope));
+      return yield* work(function* () {
+        if (!(yield* lock.isHeld())) throw scope.timedOut();
+      });
     } finally {
       yield* lock.release();
     }
   } finally {
     turn.release();
   }
-}
-
-/** @throws TIMEOUT */
-function* requireHeld(lock: LockFile, scope: CallScope): Io<void> {
-  if (!(yield* lock.isHeld())) throw scope.timedOut();
 }
 
 /**
@@ -107,7 +103,6 @@ export function* hashFile(change: Change, file: Pinned, length = Number.POSITIVE
   return hash;
 }
 
-/** Whether a file has exactly this content. */
 function* hasContent(change: Change, file: Pinned, content: Buffer): Io<boolean> {
   if (file.stat.size !== content.length) return false;
   let at = 0;

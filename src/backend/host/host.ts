@@ -237,7 +237,6 @@ export class HostBackend implements Backend {
     return { jail, rules: this.#rules, walk, ...at, made: [], journal };
   }
 
-  /** Makes one step alone. */
   #make<T>(step: Step, work: () => Io<T>): Awaitable<T> {
     const [{ at }] = step.ends;
     return this.#begin(at.access, this.#arrive(step, work));

@@ -20,7 +20,6 @@ export class MachineMark {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** @param boot id of this run of the system */
   constructor(jail: Jail, boot = bootId() ?? NO_BOOT_ID) {
     this.#jail = jail;
     this.#name = `${KIND}${boot}`;

@@ -31,7 +31,6 @@ export const MAX_ENTRIES = 1_000;
 const MAX_PINS = 128;
 /** Maximum reserved names beside the staging directory, which occur only where that could not be used. */
 const MAX_RESERVED = 256;
-/** Maximum masks in total. */
 const MAX_MASKS = 5_000;
 /**
  * Maximum bytes of a path below the mount that can be mounted over; the system allows 4,096 for the whole path. Anything

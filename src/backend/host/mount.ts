@@ -130,8 +130,9 @@ class Mounted implements MountedDirectory {
     const { jail, directory, changes, made } = this.#held;
     this.#isClean = directory === undefined;
     const seen = changes && (await runIo(finishWithReserve(quietly(changes.look()))));
-    const run = { jail, since: this.#since, seen: seen?.isThorough === true && !seen.hasSetId ? seen : undefined };
-    const bits = directory === undefined ? 0 : await runIo(finishWithReserve(quietly(clearSetIds(run, directory))));
+    const clean = seen?.isThorough === true && !seen.hasSetId ? seen : undefined;
+    const clearing = directory && clearSetIds(jail, directory, this.#since, clean);
+    const bits = clearing === undefined ? 0 : await runIo(finishWithReserve(quietly(clearing)));
     this.#isClean = bits !== undefined;
     const cleared = made && (await runIo(finishWithReserve(quietly(made.settle(seen)))));
     const returned = cleared?.returned ?? new Set();

@@ -50,7 +50,6 @@ export function rememberOwn(version: string): Stamp | undefined {
   return version;
 }
 
-/** The stamp as a part of an answer. */
 export function stampPart(stat: Stat): { stamp?: Stamp } {
   const stamp = stampOf(stat, Date.now());
   return stamp === undefined ? {} : { stamp };
@@ -71,7 +70,6 @@ export function* openFile(jail: Jail, file: Pinned, access: Access): Io<OpenFile
   }
 }
 
-/** A part of a file, and where it goes. */
 interface BytesAt {
   readonly buffer: Buffer;
   readonly position: number;

@@ -25,7 +25,6 @@ import type { Usage } from "../quota.js";
 import type { IntentRegister } from "./group/register.js";
 import { type Noted, noteParents } from "./history/note.js";
 
-/** Rules of a root for changes. */
 export interface WriteRules {
   /** Flush to disk before answering. */
   readonly durable: boolean;
@@ -69,7 +68,6 @@ export interface Change extends Noted {
 /** Walk results with which an operation can continue. */
 export type Reached = Exclude<Found, { state: "dangling" }>;
 
-/** The target of a change. */
 export interface Target {
   readonly name: string;
   /** Directories to create below the deepest one of the walk. */
@@ -136,20 +134,17 @@ export function* removeParents({ jail, walk, made }: Change): Io<boolean> {
 
 /** Creates one directory in the deepest one; `false` if the name exists. */
 export function* makeOne(change: Change, name: string): Io<boolean> {
-  const parent = change.walk.directory;
+  const { jail, walk } = change;
+  const parent = walk.directory;
   try {
-    yield* change.jail.sys.mkdir(below(parent, name), 0o777);
+    yield* jail.sys.mkdir(below(parent, name), 0o777);
   } catch (error) {
     if (errnoOf(error) === "EEXIST") return false;
     throw error;
   }
-  yield* quietly(finishWithReserve(giveNewDirectory(change.jail, parent, name)));
+  const give = (directory: Pinned): Io<void> => giveDirectoryToOwner(jail, directory);
+  if (isForOwner(jail)) yield* quietly(finishWithReserve(withPinned(jail.handles.enter(parent, name), give)));
   return true;
-}
-
-function* giveNewDirectory(jail: Jail, parent: Pinned, name: string): Io<void> {
-  if (!isForOwner(jail)) return;
-  yield* withPinned(jail.handles.enter(parent, name), (directory) => giveDirectoryToOwner(jail, directory));
 }
 
 /** Whether this process runs as root and the root directory belongs to another user, to whom new entries are given. */
@@ -160,7 +155,6 @@ export function* giveDirectoryToOwner(jail: Jail, directory: Pinned): Io<void> {
   if (isForOwner(jail)) yield* quietly(jail.sys.chown(directory.path, uid, gid));
 }
 
-/** A lock on a name. */
 export interface Turn {
   /** Another change was made since the walk, so its result may be outdated. */
   readonly stale: boolean;

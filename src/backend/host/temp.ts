@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { type Awaitable, type Io, runIo } from "../../core/io.js";
+import { type Awaitable, attempt, type Io, runIo } from "../../core/io.js";
 import { isWindows } from "../../core/system.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { rawName } from "../../jail/directory.js";
@@ -124,14 +124,7 @@ function* sweep(home: string, isOver: () => boolean): Io<void> {
 }
 
 function readRecord(path: string): ProcessIdentity | undefined {
-  try {
-    return parseRecord(JSON.parse(readFileSync(path, "utf8")));
-  } catch {
-    return undefined;
-  }
-}
-
-function parseRecord(value: unknown): ProcessIdentity | undefined {
+  const value: unknown = attempt(() => JSON.parse(readFileSync(path, "utf8")));
   const { boot, namespace, pid, start } = fieldsOf(value);
   if (typeof boot !== "string" || typeof namespace !== "number") return undefined;
   return typeof pid === "number" && typeof start === "number" ? { boot, namespace, pid, start } : undefined;

@@ -12,7 +12,6 @@ export interface HostWalkOptions extends WalkOptions {
   readonly missed?: (below: readonly string[], name: string) => void;
 }
 
-/** The options that each entry asks for. */
 export type EntryOptions = {
   readonly [Key in keyof Required<HostWalkOptions>]: HostWalkOptions[Key] | undefined;
 } & Pick<HostWalkOptions, "visit" | "sizes" | "access">;

@@ -11,20 +11,10 @@ import { type Library, nativeLibrary, systemError } from "./library.js";
 import { type EntryFacts, parseFacts, parseStat, STAT_BYTES } from "./statx.js";
 
 /** System calls whose numbers depend on the architecture. */
-interface Numbers {
-  readonly openat: number;
-  readonly renameat: number;
-  readonly statx: number;
-  readonly getdents64: number;
-  readonly copy_file_range: number;
-}
-
 const X64 = { openat: 257, renameat: 264, statx: 332, getdents64: 217, copy_file_range: 326 };
 const ARM64 = { openat: 56, renameat: 38, statx: 291, getdents64: 61, copy_file_range: 285 };
-const NUMBERS: Readonly<Record<string, Numbers>> = {
-  x64: X64,
-  arm64: ARM64,
-};
+type Numbers = typeof X64;
+const NUMBERS: Readonly<Record<string, Numbers>> = { x64: X64, arm64: ARM64 };
 /** Equal on all supported architectures. */
 const FACCESSAT2 = 439;
 const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;
@@ -61,7 +51,6 @@ export interface DirectoryReading {
  * asks Node then, whose answer counts. So there is one set of errors, and only `find` says that a name is missing.
  */
 export interface NativeCalls {
-  /** Opens one name. */
   open(directory: number, name: string | Buffer, flags: number): number | undefined;
   /** Stats one name without following links. */
   stat(directory: number, name: string | Buffer): Stat | undefined;
@@ -73,7 +62,6 @@ export interface NativeCalls {
   reopen(handle: number): number | undefined;
   /** Renames a name of one directory to a name of another, and replaces what has that name. */
   rename(directory: number, name: string, to: number, toName: string): true | undefined;
-  /** Stats an open descriptor. */
   statOpen(fd: number): Stat | undefined;
   /** `true`: this process may write what a descriptor stands for. */
   mayWrite(fd: number): true | undefined;

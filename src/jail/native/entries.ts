@@ -3,7 +3,6 @@
 import type { Dirent } from "node:fs";
 import type { EntryType } from "../../core/ports/backend.js";
 
-/** An entry found in a directory. */
 export interface DirectoryEntry {
   /** latin1, one character per byte, since names need not be UTF-8. */
   readonly name: string;

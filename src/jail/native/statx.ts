@@ -35,10 +35,8 @@ export function parseStat(words: Uint32Array): Stat | undefined {
   return isExact(fields) ? new Stat(fields) : undefined;
 }
 
-/** Fields of an entry in a list. */
 export interface EntryFacts {
   readonly type: EntryType;
-  /** Bytes. */
   readonly size: number;
   /** Whole milliseconds since the epoch. */
   readonly modifiedMs: number;

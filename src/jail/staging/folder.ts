@@ -94,7 +94,6 @@ function* isPrivate(sys: Sys, { path, stat }: Pinned): Io<boolean> {
 /** After this time (ms) a folder is looked for and judged again. */
 const FRESH_MS = 1000;
 
-/** A folder in use. */
 export interface FolderUse {
   readonly directory: Pinned;
   release(): void;

@@ -29,7 +29,6 @@ export class Leftovers {
     this.#timer.unref();
   }
 
-  /** Returns all names and forgets them. */
   take(): string[] {
     const names = [...this.#names];
     this.#names.clear();

@@ -34,13 +34,11 @@ const LONGEST_TEXT = 256;
 const QUICK_ATTEMPTS = 8;
 const LONGEST_PAUSE_MS = 10;
 
-/** Location of a lock file. */
 export interface LockPlace {
   readonly sys: Sys;
   readonly handles: Handles;
   readonly stage: Stage;
   readonly holder: LockHolder;
-  /** An unused name in the stage. */
   newName(): string;
 }
 

@@ -45,7 +45,7 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<s
     let isGone = false;
     try {
       for (let round = 1; round <= ROUNDS && !isGone; round++) {
-        isGone = yield* succeeds(emptyAndRemove(tools.sys, emptying, { directory, path }));
+        isGone = yield* succeeds(emptying.emptyAndRemove(directory, path));
       }
     } finally {
       release(directory);
@@ -53,17 +53,6 @@ export function* purge(tools: PurgeTools, place: PurgePlace, name: string): Io<s
     if (!isGone && (yield* isThere(tools, path))) left.push(next);
   }
   return left;
-}
-
-/** Fails as long as others add entries, or a call on it fails. */
-function* emptyAndRemove(sys: Sys, emptying: Emptying, { directory, path }: EmptiedDirectory): Io<void> {
-  yield* emptying.empty(directory);
-  yield* directory.stat.size > LARGE_BYTES ? sys.rmdirLarge(path) : sys.rmdir(path);
-}
-
-interface EmptiedDirectory {
-  readonly directory: Pinned;
-  readonly path: string;
 }
 
 /** Looks before it enters: most entries are files, and an error takes Node longer than a stat. */
@@ -82,7 +71,6 @@ function* isThere({ sys }: PurgeTools, path: string): Io<boolean> {
   }
 }
 
-/** Empties directories. */
 class Emptying {
   readonly #tools: PurgeTools;
   readonly #place: PurgePlace;
@@ -96,8 +84,15 @@ class Emptying {
     this.#moved = moved;
   }
 
+  /** Fails as long as others add entries, or a call on it fails. */
+  *emptyAndRemove(directory: Pinned, path: string): Io<void> {
+    const { sys } = this.#tools;
+    yield* this.#empty(directory);
+    yield* directory.stat.size > LARGE_BYTES ? sys.rmdirLarge(path) : sys.rmdir(path);
+  }
+
   /** Some layered file systems refuse to move directories of a lower layer up. Such directories are emptied in place. */
-  *empty(start: Pinned): Io<void> {
+  *#empty(start: Pinned): Io<void> {
     const descent = new Descent(this.#tools.handles, start);
     const levels = [{ name: "" as string | Buffer, unmoved: yield* this.#clear(start) }];
     try {

@@ -10,7 +10,6 @@ export const NO_LINKS: ReadonlySet<string> = new Set([
   ...["EPERM", "EMLINK", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EISDIR", "UNKNOWN"],
 ]);
 
-/** A prepared entry. */
 export interface PreparedEntry {
   readonly path: string;
   readonly isDirectory: boolean;

@@ -15,7 +15,6 @@ export interface LinkPlace {
   readonly floor: number;
 }
 
-/** How the walk continues. */
 export interface LinkRoute {
   /** Directories to leave, upwards. */
   readonly leaves: number;

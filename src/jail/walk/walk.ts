@@ -72,7 +72,6 @@ export class Walk {
     return this.#links > 0;
   }
 
-  /** Whether the requested name itself is a link. */
   get lastIsLink(): boolean {
     return this.#lastIsLink;
   }

@@ -9,13 +9,21 @@ import { finishWithReserve } from "../../../jail/reserve.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
-import { approveAppend, noteAppend, reportAppended } from "../history/append-note.js";
 import { commitKept } from "../history/note.js";
 import { readGrowing } from "../open.js";
 import { requireRoom, reserve, withReservation } from "../quota.js";
 import { type Change, checkFile, locate, lockTarget, type Reached, removeParents, type Target } from "../target.js";
 import { ALONE, makeNow } from "./alone.js";
-import { checkAppend, dataFor, type FoundBefore, requireMissingSize, type Wanted } from "./append-check.js";
+import {
+  approveAppend,
+  checkAppend,
+  dataFor,
+  type FoundBefore,
+  noteAppend,
+  reportAppended,
+  requireMissingSize,
+  type Wanted,
+} from "./append-parts.js";
 import { collect, writeAdded } from "./content.js";
 import { realPath } from "./report.js";
 import { WriteStep } from "./write-step.js";
@@ -35,14 +43,12 @@ interface Addition {
   /** Directories above it that are still to be made. */
   readonly parents: readonly string[];
   readonly data: Buffer;
-  /** Maximum size of one write. */
   readonly writeBytes: number;
   /** The file as found by the walk. */
   readonly checked: Pinned | undefined;
   readonly wanted: Wanted;
   readonly guard: Guard;
   readonly addedTo: Body["addedTo"];
-  /** See {@link AppendOptions}. */
   readonly whole: number | undefined;
 }
 
@@ -57,7 +63,7 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
   const data = yield* collect(change, yield* wait(body.borrow?.() ?? body.load()));
   change.access.scope.checkpoint();
   requireRoom(change, { bytes: data.length, files: target.old === undefined ? 1 : 0 });
-  const wanted = { expected, expectedSize, data };
+  const wanted = { expected, expectedSize };
   const writeBytes = body.borrow === undefined ? data.length : PART_WRITE_BYTES;
   const addition = { data, writeBytes, checked: target.old, wanted, addedTo, whole };
   const made = target.parents.length > 0 ? yield* appendLocked(change, addition, target) : "raced";
@@ -110,12 +116,11 @@ function* appendTo(change: Change, old: Pinned | undefined, given: Addition): Io
   }
   if (old !== given.checked) yield* checkFile(change, old);
   const data = (yield* dataFor(change, old, given.addedTo)) ?? given.data;
-  const addition = { ...given, data, wanted: { ...given.wanted, data } };
-  const found = yield* checkAppend(change, old, addition.wanted);
-  if (found?.isRepeated === true) return answerRepeat(found, addition.data);
-  const done = yield* appendInPlace(change, old, { ...addition, found });
-  if (done !== "linked") return done;
-  return yield* appendCopy(change, old, { ...addition, found });
+  const found = yield* checkAppend(change, old, given.wanted, data);
+  if (found?.isRepeated === true) return answerRepeat(found, data);
+  const addition = { ...given, data, found };
+  const done = yield* appendInPlace(change, old, addition);
+  return done === "linked" ? yield* appendCopy(change, old, addition) : done;
 }
 
 function answerRepeat({ size, hash }: FoundBefore, data: Buffer): Written {

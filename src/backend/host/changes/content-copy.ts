@@ -21,7 +21,6 @@ const KERNEL_BYTES = 16_777_216;
 
 /** Copies the files of one copy. A method that their file systems do not support is tried once. */
 export class ContentCopy {
-  /** Copied so far. */
   files = 0;
   bytes = 0;
   readonly #change: Change;

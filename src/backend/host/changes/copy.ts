@@ -129,7 +129,6 @@ export class CopyStep implements Step {
 
 const notStaged = (): Error => new TypeError("A copy is staged before it gets its place");
 
-/** Places a copy alone. */
 export function* copyAlone(step: CopyStep): Io<Copied> {
   try {
     yield* makeAlone(step);

@@ -28,7 +28,6 @@ export interface Begun {
   fd: number;
 }
 
-/** A copy under construction. */
 export class Copying {
   readonly #change: Change;
   /** For a directory: the top of the copy, and the descent to the directory being filled. */

@@ -30,7 +30,6 @@ export interface Coming {
   readonly identity: string | undefined;
 }
 
-/** Describes the change for its report. */
 export type Describe = (told: {
   readonly path: readonly string[];
   readonly made: EntryChange["made"];

@@ -233,7 +233,9 @@ export interface Rights {
 export function* setRights(change: Change, fd: number, old: Pinned | undefined, wanted: Rights): Io<Stat | undefined> {
   const { sys } = change.jail;
   const { mode, executable } = wanted;
-  const prepared = yield* applyRights(change, fd, old);
+  let prepared: Stat | undefined;
+  if (old === undefined) yield* inheritRights(change, fd);
+  else prepared = yield* keepRights(change, fd, old.stat);
   if (executable === undefined) {
     if (mode === undefined || (prepared !== undefined && (prepared.mode & ALL_BITS) === mode)) return prepared;
     yield* sys.fchmod(fd, mode);
@@ -241,16 +243,6 @@ export function* setRights(change: Change, fd: number, old: Pinned | undefined, 
   }
   const now = mode ?? (yield* sys.fstat(fd)).mode & PERMISSION_BITS;
   yield* sys.fchmod(fd, executable ? now | ((now & 0o444) >> 2) : now & 0o666);
-  return undefined;
-}
-
-/**
- * The permissions of the file it replaces, else those of a new one in its directory.
- * @returns its stat, where that is known
- */
-function* applyRights(change: Change, fd: number, old: Pinned | undefined): Io<Stat | undefined> {
-  if (old !== undefined) return yield* keepRights(change, fd, old.stat);
-  yield* inheritRights(change, fd);
   return undefined;
 }
 

@@ -27,7 +27,6 @@ export function kindOf(stat: Stat): ChangedKind {
   return type === "symlink" ? "link" : type;
 }
 
-/** The state of the entry that a walk has reached. */
 export function* currentState({ found }: { readonly found: Reached }): Io<CurrentState | undefined> {
   if (found.state !== "found") return undefined;
   const { stat } = found.object;
@@ -51,7 +50,6 @@ export const removalOf = (change: Walked, name: string, stat: Stat): EntryChange
   after: null,
 });
 
-/** An entry that was prepared. */
 interface Placed {
   readonly placed: Stat;
   readonly sha256?: string | undefined;

@@ -44,7 +44,6 @@ export interface Plan {
   readonly notes?: "in commit" | undefined;
 }
 
-/** Result of a committed step. */
 export interface Committed {
   readonly effect: GroupEffect;
   /** Absent: nothing changed, or the change is not reported. */
@@ -110,7 +109,6 @@ export interface Ground {
   create(end: End, mode: number | undefined): Io<StagedFile>;
   /** Takes a file whose content is complete; it is flushed before anything gets a name. */
   complete(end: End, file: StagedFile): Io<void>;
-  /** Ends the use of a file. */
   discard(end: End, file: StagedFile, isPut: boolean): Io<void>;
   /**
    * Refuses a removal that could not be kept, and opens the place of the removed entry. @returns `undefined`: chosen at the removal
@@ -204,7 +202,6 @@ export class End {
     return (this.#target?.parents.length ?? 0) > 0;
   }
 
-  /** Makes the missing directories of the target. */
   *makeParents(): Io<void> {
     const target = this.#target;
     if (target === undefined || target.parents.length === 0) return;

@@ -3,22 +3,10 @@
 import { notADirectory, notAFile, notFound } from "../../../core/errors/texts.js";
 import type { Io } from "../../../core/io.js";
 import type { TouchOptions } from "../../../core/ports/backend.js";
-import type { Pinned } from "../../../jail/handles.js";
-import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
 import { setTime } from "../../../jail/times.js";
 import { type Change, lockTarget, placeOfPrefix, type Reached } from "../target.js";
 import { kindOf, report, stateOf } from "./report.js";
-
-/** Tells watchers only: times alone are not worth an undo, and journal entries for them would hide real changes. */
-function reportTouch(
-  { access }: Change,
-  { object, now, real }: { readonly object: Pinned; readonly now: Stat; readonly real: readonly string[] },
-): Io<void> {
-  const states = { before: stateOf(object.stat), after: stateOf(now) };
-  const touched = { action: "modified", kind: kindOf(now), path: real, ...states } as const;
-  return report({ access, journal: undefined, made: [] }, touched);
-}
 
 /** @param options without `modified` it only says whether the time could be set */
 export function* touchEntry(change: Change, found: Reached, { modified }: TouchOptions): Io<void> {
@@ -35,7 +23,11 @@ export function* touchEntry(change: Change, found: Reached, { modified }: TouchO
     access.scope.commit();
     yield* setTime(jail.sys, object.path, modified);
     const now = yield* quietly(object.fd >= 0 ? jail.sys.fstat(object.fd) : jail.sys.lstat(object.path));
-    if (now !== undefined) yield* reportTouch(change, { object, now, real });
+    if (now === undefined) return;
+    const states = { before: stateOf(object.stat), after: stateOf(now) };
+    const touched = { action: "modified", kind: kindOf(now), path: real, ...states } as const;
+    // Tells watchers only: times alone are not worth an undo, and journal entries for them would hide real changes.
+    yield* report({ access, journal: undefined, made: [] }, touched);
   } finally {
     turn.release();
   }

@@ -22,7 +22,6 @@ import { PERMISSION_BITS, putInPlace, setRights } from "./put.js";
 import { isReported, plannedState, realPath, stateNow, stateOf } from "./report.js";
 import { type Committed, End, type Ground, madePaths, type Plan, type StagedContent, type Step } from "./step.js";
 
-/** A write of whole content. */
 export interface Write {
   readonly at: At;
   readonly body: Body;

@@ -96,7 +96,6 @@ interface GroupParts {
   readonly access: Access;
 }
 
-/** A group under way. */
 class Group {
   readonly #parts: GroupParts;
   readonly #held: Held[] = [];

@@ -23,9 +23,7 @@ export interface Image {
   readonly type: string;
   /** Identity without the device, whose number may be another after a restart. */
   readonly inode: string;
-  /** Bytes. */
   readonly size: number;
-  /** Milliseconds since the epoch. */
   readonly modified: number;
   readonly sha256?: string;
 }
@@ -136,7 +134,6 @@ export class Intent {
     if (this.#unflushed.length >= MAX_UNFLUSHED) yield* this.flush();
   }
 
-  /** Flushes all staged content. */
   *flush(): Io<void> {
     const fds = this.#unflushed.splice(0);
     try {

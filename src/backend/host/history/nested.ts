@@ -6,13 +6,12 @@ import { examine, type Name, nameOf } from "../../../jail/directory.js";
 import { type Pinned, release, withPinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { TRASH } from "../../../jail/staging/folder.js";
+import { INTENT_KIND } from "../../../jail/staging/staging.js";
 import { quietly } from "../../../jail/sys.js";
 import { Descent } from "../../../jail/walk/descent.js";
 import { RESERVED_NAME } from "../../../path/grammar.js";
 import type { Change } from "../target.js";
 
-/** Prefix of folders of unfinished groups of changes in the staging directory. */
-const PATCH = "patch-";
 const BREATH_STEPS = 256;
 
 /** @throws DENIED_BY_POLICY */
@@ -61,7 +60,7 @@ function* directoriesIn(jail: Jail, directory: Pinned): Io<Name[]> {
 
 function* hasUnfinishedWork(jail: Jail, stage: Pinned): Io<boolean> {
   for (const name of yield* directoriesIn(jail, stage)) {
-    if (name.name !== TRASH && !name.name.startsWith(PATCH)) continue;
+    if (name.name !== TRASH && !name.name.startsWith(`${INTENT_KIND}-`)) continue;
     const held = yield* withPinned(quietly(jail.handles.enter(stage, name.raw)), (folder) =>
       quietly(jail.sys.names(folder)),
     );

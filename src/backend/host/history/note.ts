@@ -19,7 +19,6 @@ export interface Keeping {
 
 type Recorded = Pick<Access, "place" | "verb" | "origin">;
 
-/** The note of a change. */
 export interface Noted {
   /** Absent: the root has none, or it cannot be opened. */
   readonly journal: JournalWriter | undefined;
@@ -41,7 +40,6 @@ const UNKNOWN_ORIGIN = { scheme: "file", actor: "operator", via: "", surface: "l
 const originOf = ({ place, verb, origin }: Recorded): ChangeOrigin =>
   origin ?? { ...UNKNOWN_ORIGIN, root: place.root, op: verb };
 
-/** The record of a change that was made. */
 export const recordOf = (
   { access }: { readonly access: Recorded },
   change: EntryChange,
@@ -61,7 +59,6 @@ export function idOf(change: Pick<Noted, "id">, journal: JournalWriter): string 
   return change.id;
 }
 
-/** Further facts of a planned change. */
 type Foreseen = Pick<Planned, "inode" | "kept">;
 
 /** Notes a change right before its commit. @returns `undefined`: the root has no journal */

@@ -25,7 +25,6 @@ import { isUnkeepable, putInTrash, unlessUnkeepable } from "./trash.js";
 /** Mode bits of copies: no set-user-id bits, since our copy of another user's file would run as us. */
 const SAFE_BITS = 0o777;
 
-/** An entry that is removed. */
 export interface Doomed {
   readonly object: Pinned;
   readonly name: string;
@@ -94,7 +93,7 @@ function* tryTrash(
     isMoved = true;
     const { directory, release, result: isCopied } = trash;
     const kept = yield* describeKept(directory, change, { name: target, object: isCopied ? undefined : object });
-    const keeping = settledKeeping(id, kept, () => cancelEntry(journal, id));
+    const keeping = settledKeeping(id, kept, () => dropNote({ journal, id }));
     return { stage: { directory, release, prefix: "" }, name: target, keeping };
   } catch (error) {
     if (!isUnkeepable(error)) throw error;
@@ -137,10 +136,6 @@ function* renameOrCopy(
     }
     return true;
   }
-}
-
-function* cancelEntry(journal: JournalWriter, id: string): Io<void> {
-  journal.cancel(id);
 }
 
 /** A tree is measured only where its size decides. */

@@ -19,9 +19,6 @@ import { directoryFinder } from "../group/recovery.js";
 import { HostFile, hashOpen } from "../open.js";
 import { countTree, freedBy } from "../quota.js";
 
-/** The folder, for changes. `undefined`: this root can have none. */
-const openTrash = (jail: Jail, create: boolean): Io<Pinned | undefined> => jail.staging.folder(TRASH, create);
-
 /**
  * Errors that say that something cannot be kept although it can go: no room, nothing of the kind on this file system, or it is
  * gone already. With any other a change is refused.
@@ -125,19 +122,18 @@ function* isUsable(jail: Jail): Io<boolean> {
 }
 
 function* removeItems(jail: Jail, names: readonly string[]): Io<void> {
-  yield* readTrash(jail, (_, folder) => removeEach(jail, folder, names), undefined);
+  const removeEach = function* (_: Jail, folder: Pinned): Io<void> {
+    // An item that is gone or cannot be removed does not stop the others.
+    for (const name of names) yield* quietly(removeItem(jail, folder, name));
+  };
+  yield* readTrash(jail, removeEach, undefined);
   yield* jail.staging.removeFolder(TRASH);
-}
-
-function* removeEach(jail: Jail, folder: Pinned, names: readonly string[]): Io<void> {
-  // An item that is gone or cannot be removed does not stop the others.
-  for (const name of names) yield* quietly(removeItem(jail, folder, name));
 }
 
 /** Runs work in the trash; where there is none, or it cannot be reached, it counts as empty. */
 function* readTrash<T>(jail: Jail, work: (jail: Jail, folder: Pinned) => Io<T>, missing: T): Io<T> {
   if (jail.isClosing) return missing;
-  const folder = yield* quietly(openTrash(jail, false));
+  const folder = yield* quietly(jail.staging.folder(TRASH, false));
   if (folder === undefined) return missing;
   try {
     return (yield* quietly(finishWithReserve(work(jail, folder)))) ?? missing;

@@ -260,7 +260,6 @@ export class TreeObservation implements Observation {
     return undefined;
   }
 
-  /** Reports a change, unless it is known. */
   #tell(change: SeenChange): "tree" | boolean {
     const state = this.#observer.knows(change.path, change.version);
     if (state === false) this.#observer.changed(change);

@@ -187,7 +187,6 @@ export function* storedPath(jail: Jail, path: readonly string[]): Io<readonly st
   return stored;
 }
 
-/** An entry found in a directory. */
 export interface FoundEntry {
   readonly name: string;
   readonly type: KnownEntry["type"];

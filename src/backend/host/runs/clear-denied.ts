@@ -8,7 +8,6 @@ import type { Access } from "../../../core/ports/backend.js";
 import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
 import { examine, forEachPiece, type Name, nameOf } from "../../../jail/directory.js";
 import { entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
-import type { Jail } from "../../../jail/jail.js";
 import type { Stat } from "../../../jail/stat.js";
 import { errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { Descent } from "../../../jail/walk/descent.js";
@@ -19,19 +18,14 @@ import { type Keeping, recordOf } from "../history/note.js";
 import { moveToTrash } from "../history/to-trash.js";
 import type { WriteRules } from "../target.js";
 import { type Look, NameReturn, type SeenAt } from "./give-back.js";
+import type { RunDirectory } from "./scan.js";
 
 /** Deeper directories are reached by no operation, and are hidden as a whole. */
 const MAX_LEVELS = 512;
 
 export type ClearAccess = Pick<Access, "place" | "verb" | "policy" | "scope" | "origin">;
 
-/** The directory in which commands have run, and its parts. */
-export interface ClearGround {
-  readonly jail: Jail;
-  /** The mounted directory. */
-  readonly directory: Pinned;
-  /** Its names below the root. */
-  readonly real: readonly string[];
+export interface ClearGround extends RunDirectory {
   readonly access: ClearAccess;
   readonly rules: WriteRules;
   readonly journal: JournalWriter | undefined;
@@ -57,7 +51,6 @@ interface Frame {
 }
 
 export class ClearDenied {
-  /** Number of entries removed. */
   removed = 0;
   /** Identities of the entries that have visible names again. */
   readonly returned = new Set<Identity>();

@@ -5,12 +5,11 @@ import { identityInVersion } from "../../../core/identity.js";
 import type { Io } from "../../../core/io.js";
 import type { PlacePolicy } from "../../../core/ports/access.js";
 import { below, entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
-import type { Jail } from "../../../jail/jail.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
 import { quietly } from "../../../jail/sys.js";
 import { isEntryDenied } from "../entry-patterns.js";
-import { placeKey, type Scan } from "./scan.js";
+import { placeKey, type RunDirectory, type Scan } from "./scan.js";
 
 /** Where a command saw an entry: names below the root; `nameless`: at or below a name that no path can have. */
 export type SeenAt = readonly string[] | "nameless";
@@ -62,12 +61,7 @@ export class Look {
   }
 }
 
-export interface ReturnGround {
-  readonly jail: Jail;
-  /** The mounted directory. */
-  readonly directory: Pinned;
-  /** Its names below the root. */
-  readonly real: readonly string[];
+export interface ReturnGround extends RunDirectory {
   readonly policy: PlacePolicy | undefined;
 }
 

@@ -86,8 +86,8 @@ export function* sweepRuns(jail: Jail): Io<void> {
       yield* withPinned(quietly(jail.handles.pin(stage.directory, name)), function* (file) {
         if (!file.stat.isFile()) return;
         const since = file.stat.modifiedMs;
-        const clearing = { jail, since: since - CLOCK_GRAIN_MS };
-        yield* cleanBelow(jail, yield* readNames(jail, file), (directory) => clearSetIds(clearing, directory));
+        const clear = (directory: Pinned): Io<number> => clearSetIds(jail, directory, since - CLOCK_GRAIN_MS);
+        yield* cleanBelow(jail, yield* readNames(jail, file), clear);
         if (isSure || Date.now() - since > UNSURE_MS) yield* quietly(jail.sys.unlink(below(stage.directory, name)));
       });
     }
@@ -124,15 +124,12 @@ function* readNames(jail: Jail, file: Pinned): Io<readonly string[]> {
   }
 }
 
-interface Clearing {
-  readonly jail: Jail;
-  readonly since: number;
-  /** A scan that saw no such file: then it can only be where that did not look. */
-  readonly seen?: Scan | undefined;
-}
-
-/** Clears set-user-id and set-group-id on files changed since a time. @returns how many had them */
-export function* clearSetIds({ jail, since, seen }: Clearing, top: Pinned): Io<number> {
+/**
+ * Clears set-user-id and set-group-id on files changed since a time.
+ * @param seen a scan that saw no such file: then it can only be where that did not look
+ * @returns how many had them
+ */
+export function* clearSetIds(jail: Jail, top: Pinned, since: number, seen?: Scan): Io<number> {
   const { sys, handles } = jail;
   let found = 0;
   const isMeant = (stat: Stat): boolean => stat.isFile() && (stat.mode & SET_ID_BITS) !== 0 && stat.changedMs >= since;

@@ -17,6 +17,15 @@ export interface SeenEntry extends EntryState {
   readonly version: string;
 }
 
+/** The directory in which a command runs. */
+export interface RunDirectory {
+  readonly jail: Jail;
+  /** The mounted directory. */
+  readonly directory: Pinned;
+  /** Its names below the root. */
+  readonly real: readonly string[];
+}
+
 /** How far a scan goes. */
 export interface ScanLimits {
   readonly entries: number;
@@ -71,15 +80,10 @@ export const isIn = (path: string, above: string): boolean =>
 /** An entry by its directory, which keeps its identity when it is renamed. */
 export const placeKey = (directory: string, name: string): string => `${directory}/${name}`;
 
-export interface ScanOptions {
-  readonly access: ScanAccess;
-  readonly limits: ScanLimits;
-}
-
 type ScanAccess = Pick<Access, "scope" | "policy" | "protection">;
 
 /** Visits a tree once. @throws an error of the system if its top cannot be read */
-export function* scanTree(jail: Jail, top: Pinned, { access, limits }: ScanOptions): Io<Scan> {
+export function* scanTree(jail: Jail, top: Pinned, access: ScanAccess, limits: ScanLimits): Io<Scan> {
   // Asked of each name: it may be found out late.
   const isReserved = (name: string): boolean => isReservedName(name, jail.foldsCase);
   const seen = new TreeScan(limits, { top: identity(top), isReserved });
@@ -112,10 +116,13 @@ const NOTHING_SEEN: Omit<Scan, "began"> = {
 };
 
 /** Scans the directory of a mount. @returns nothing seen if the directory cannot be read */
-export function* scanMount({ jail, directory }: { jail: Jail; directory: Pinned }, access: ScanAccess): Io<Scan> {
+export function* scanMount(
+  { jail, directory }: Pick<RunDirectory, "jail" | "directory">,
+  access: ScanAccess,
+): Io<Scan> {
   const began = Date.now();
   try {
-    return yield* scanTree(jail, directory, { access, limits: SCAN_LIMITS });
+    return yield* scanTree(jail, directory, access, SCAN_LIMITS);
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return { ...NOTHING_SEEN, began };

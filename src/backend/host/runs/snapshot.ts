@@ -87,7 +87,7 @@ export class TreeSnapshot {
     const jail = this.#jail;
     const trash = yield* quietly(
       putInTrash(jail, ({ directory }) =>
-        this.#in(directory, parentOf(path), function* (parent) {
+        this.#at(directory, [this.name, ...namesIn(parentOf(path))], function* (parent) {
           yield* jail.sys.rename(below(parent, nameOf(path)), below(directory, target));
           return true;
         }),
@@ -124,7 +124,7 @@ export class TreeSnapshot {
     const jail = this.#jail;
     const below = [...this.scan.entries].filter(([one, { kind }]) => kind === "directory" && isIn(one, path));
     for (const [one, { mode = OWN_ALL, modified }] of below.reverse()) {
-      const names = [target, ...one.slice(path.length).split("/").filter(Boolean)];
+      const names = [target, ...namesIn(one.slice(path.length))];
       yield* quietly(
         this.#at(trash, names, function* (directory) {
           yield* jail.sys.chmod(directory.path, mode & ALL_BITS);
@@ -132,10 +132,6 @@ export class TreeSnapshot {
         }),
       );
     }
-  }
-
-  #in<T>(trash: Pinned, parent: string, work: (directory: Pinned) => Io<T>): Io<T | undefined> {
-    return this.#at(trash, [this.name, ...parent.split("/").filter(Boolean)], work);
   }
 
   /** Enters a directory by its names. `undefined`: there is none. */
@@ -161,3 +157,5 @@ export class TreeSnapshot {
     yield* jail.staging.removeFolder(TRASH);
   }
 }
+
+const namesIn = (path: string): string[] => path.split("/").filter(Boolean);

@@ -90,7 +90,7 @@ export interface JournalPage {
   /** Newest first. */
   readonly entries: readonly JournalEntry[];
   /** Id to go on before; absent: there are no more. */
-  readonly next?: string;
+  readonly next?: string | undefined;
   readonly complete: boolean;
   /** `visited`: the search ended at its limit, go on from `next`. */
   readonly reason?: "visited" | JournalFault;

@@ -30,8 +30,7 @@ function scanning(work: (scan: ScanWith, root: string) => Promise<void>): Promis
     const scope = new CallScope({ clock: systemClock, timeoutMs: Number.POSITIVE_INFINITY });
     const policy = { denies: (_: unknown, name: string) => name === "f" };
     const access = { scope, policy };
-    const scan: ScanWith = async (limits) =>
-      runIo(scanTree(jail, jail.top, { access, limits: { ...NO_LIMITS, ...limits } }));
+    const scan: ScanWith = async (limits) => runIo(scanTree(jail, jail.top, access, { ...NO_LIMITS, ...limits }));
     await work(scan, root);
     await jail.close();
   });
