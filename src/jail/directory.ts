@@ -38,7 +38,10 @@ const LARGE_BYTES = 16_384;
 /** The names of a directory in no order ({@link sortYielding}), without the reserved ones unless those are asked for. */
 export function* readNames(sys: Sys, directory: Pinned, rules: DirectoryRules): Io<Name[]> {
   const names: Name[] = [];
-  yield* forEachPiece(sys, directory, (entries) => takeNames(names, entries, rules));
+  yield* forEachPiece(sys, directory, function* (entries) {
+    yield* rules.scope.breathe();
+    for (const entry of entries) takeName(names, nameOf(entry), rules);
+  });
   return names;
 }
 
@@ -56,11 +59,6 @@ export function readNamesNow(
   const names: Name[] = [];
   for (const entry of entries) takeName(names, nameOf(entry), rules);
   return sortByName(names);
-}
-
-function* takeNames(names: Name[], entries: readonly DirectoryEntry[], rules: DirectoryRules): Io<void> {
-  yield* rules.scope.breathe();
-  for (const entry of entries) takeName(names, nameOf(entry), rules);
 }
 
 type NameRules = Pick<DirectoryRules, "foldsCase" | "keepsReserved" | "startsWith">;

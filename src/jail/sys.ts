@@ -1,7 +1,7 @@
 // The system calls used on the content of a root, synchronous or in the thread pool.
 
 import fs, { type Dir, type Dirent } from "node:fs";
-import type { Io } from "../core/io.js";
+import { type Awaitable, type Io, wait } from "../core/io.js";
 import { isLinux } from "../core/system.js";
 import type { NativeSource, OpenDirectory } from "./native/calls.js";
 import { type DirectoryEntry, fromDirent } from "./native/entries.js";
@@ -47,21 +47,13 @@ export function errnoOf(error: unknown): string | undefined {
 /** Whether a system call failed for lack of descriptors, in this process or the system. */
 export const isExhaustion = (error: unknown): boolean => /^E[MN]FILE$/.test(errnoOf(error) ?? "");
 
-function* waited<T>(work: Promise<T>): Io<T> {
-  return (yield work) as T;
-}
-
-function* atOnce<T>(work: () => T): Io<T> {
-  return work();
-}
-
 /** Whether an open may soon succeed. EAGAIN: another process has claimed the file, for less than a moment. */
 const isPassing = (error: unknown): boolean => isExhaustion(error) || errnoOf(error) === "EAGAIN";
 
-function* retryOpen<T>(open: () => Io<T>): Io<T> {
+function* retryOpen<T>(open: () => Awaitable<T>): Io<T> {
   for (let attempt = 1; ; ) {
     try {
-      return yield* open();
+      return yield* wait(open());
     } catch (error) {
       if (!isPassing(error)) throw error;
       if (isExhaustion(error) && releaseReserved()) continue;
@@ -93,13 +85,13 @@ export class Sys {
   }
 
   *open(path: string | Buffer, flags: number, mode = 0o666): Io<number> {
-    if (this.#pool) return yield* retryOpen(() => waited(pool.open(path, flags, mode)));
+    if (this.#pool) return yield* retryOpen(() => pool.open(path, flags, mode));
     try {
       return fs.openSync(path, flags, mode);
     } catch (error) {
       if (!isPassing(error)) throw error;
     }
-    return yield* retryOpen(() => atOnce(() => fs.openSync(path, flags, mode)));
+    return yield* retryOpen(() => fs.openSync(path, flags, mode));
   }
 
   /** Closes a descriptor that was written to; for others use {@link closeNow}. */
@@ -134,8 +126,8 @@ export class Sys {
     if (found !== undefined) return found;
     const options: NameOptions = { withFileTypes: true, encoding: "latin1" };
     const entries = this.#pool
-      ? yield* retryOpen(() => waited(pool.names(directory.path, options)))
-      : yield* retryOpen(() => atOnce(() => fs.readdirSync(directory.path, options as { withFileTypes: true })));
+      ? yield* retryOpen(() => pool.names(directory.path, options))
+      : yield* retryOpen(() => fs.readdirSync(directory.path, options as { withFileTypes: true }));
     return entries.map(fromDirent);
   }
 
@@ -161,8 +153,8 @@ export class Sys {
   /** Opens a directory for {@link readPiece}; the caller closes it. */
   *openDirectory(path: string): Io<Dir> {
     const options = { encoding: "latin1", bufferSize: PIECE } as const;
-    if (this.#pool) return yield* retryOpen(() => waited(pool.opendir(path, options)));
-    return yield* retryOpen(() => atOnce(() => fs.opendirSync(path, options)));
+    if (this.#pool) return yield* retryOpen(() => pool.opendir(path, options));
+    return yield* retryOpen(() => fs.opendirSync(path, options));
   }
 
   /** The next entries of a directory; empty at its end. Names as in {@link names}. */

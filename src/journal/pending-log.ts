@@ -139,18 +139,20 @@ export class PendingLog {
     }
   }
 
+  /** All notes have ended: none is read again, and the next one takes the place of the first. */
   #startOver(file: NoteFile): void {
-    startOver(file);
+    file.at = file.start;
+    attempt(() => writeSync(file.fd, END, 0, END.length, file.at));
     this.#cutting ??= setTimeout(() => this.cut(), CUT_MS).unref();
   }
 
-  /** Removes notes that have ended from the file. */
+  /** Removes notes that have ended, with the content they kept, from the file. */
   cut(): void {
     clearTimeout(this.#cutting);
     this.#cutting = undefined;
     const file = this.#file;
     if (file === undefined) return;
-    if (file.open === 0) cut(file);
+    if (file.open === 0) attempt(() => ftruncateSync(file.fd, file.start));
     // The old file is removed once its notes have ended.
     else attempt(() => this.#renew());
   }
@@ -234,15 +236,6 @@ export class PendingLog {
 function append(file: NoteFile, told: Told, bytes?: Buffer): void {
   file.at += writeRecord(file, told, bytes);
 }
-
-/** All notes have ended: none is read again, and the next one takes the place of the first. */
-function startOver(file: NoteFile): void {
-  file.at = file.start;
-  attempt(() => writeSync(file.fd, END, 0, END.length, file.at));
-}
-
-/** Removes all notes, with the content they kept, from the file. */
-const cut = ({ fd, start }: NoteFile): unknown => attempt(() => ftruncateSync(fd, start));
 
 function remove({ fd, path }: Pick<NoteFile, "fd" | "path">): void {
   closeSync(fd);

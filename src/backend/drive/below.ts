@@ -3,7 +3,7 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { notFound } from "../../core/errors/texts.js";
 import type { ChangeRecord } from "../../core/ports/changes/change.js";
-import type { DriveChange, DriveReader, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
+import type { DriveChange, DriveSnapshot, OwnerDrives } from "../../drive/engine/engine.js";
 
 type Own = Pick<OwnerDrives, "read" | "change" | "stage" | "log">;
 type Path = readonly string[];
@@ -11,7 +11,13 @@ type Path = readonly string[];
 /** Drives whose paths begin at a directory. The first change makes it. */
 export function drivesBelow(own: Own, top: Path): Own {
   return {
-    read: async (drive) => readerBelow(await own.read(drive), top),
+    async read(drive) {
+      const reader = await own.read(drive);
+      return {
+        ...snapshotBelow(reader, top),
+        fetch: (paths) => reader.fetch(paths.map((path) => [...top, ...path])),
+      };
+    },
     change: (drive, work) => own.change(drive, (tree) => work(changeBelow(tree, top))),
     stage: (content) => own.stage(content),
     log: own.log,
@@ -70,11 +76,6 @@ const snapshotBelow = (tree: DriveSnapshot, top: Path): DriveSnapshot => ({
   },
   readFile: (path, ...part) => tree.readFile([...top, ...path], ...part),
   release: () => tree.release(),
-});
-
-const readerBelow = (tree: DriveReader, top: Path): DriveReader => ({
-  ...snapshotBelow(tree, top),
-  fetch: (paths) => tree.fetch(paths.map((path) => [...top, ...path])),
 });
 
 function changeBelow(tree: DriveChange, top: Path): DriveChange {

@@ -27,12 +27,6 @@ export const freedBy = (stat: Stat | undefined): Amount =>
 export const reserve = ({ rules, access }: Change, added: Amount): Held =>
   rules.usage?.reserve(added, access.place) ?? NOTHING_HELD;
 
-/**
- * Refuses early a change that could not be made later.
- * @throws QUOTA_EXCEEDED
- */
-export const requireRoom = (change: Change, added: Amount): void => reserve(change, added).undo();
-
 /** Makes a change for which quota is reserved. */
 export function* withReservation<T>(held: Held, work: Io<T>): Io<T> {
   try {

@@ -11,7 +11,7 @@ import { sha256Of } from "../../digest.js";
 import { checkEarly, checkExpected, type Guard, runExclusively } from "../guard.js";
 import { commitKept } from "../history/note.js";
 import { readGrowing } from "../open.js";
-import { requireRoom, reserve, withReservation } from "../quota.js";
+import { reserve, withReservation } from "../quota.js";
 import { type Change, checkFile, locate, lockTarget, type Reached, removeParents, type Target } from "../target.js";
 import { ALONE, makeNow } from "./alone.js";
 import {
@@ -62,7 +62,8 @@ export function* appendFile(change: Change, found: Reached, options: AppendOptio
   if (target.old === undefined) requireMissingSize(change, expectedSize);
   const data = yield* collect(change, yield* wait(body.borrow?.() ?? body.load()));
   change.access.scope.checkpoint();
-  requireRoom(change, { bytes: data.length, files: target.old === undefined ? 1 : 0 });
+  // Refused early, where it could not be made later.
+  reserve(change, { bytes: data.length, files: target.old === undefined ? 1 : 0 }).undo();
   const wanted = { expected, expectedSize };
   const writeBytes = body.borrow === undefined ? data.length : PART_WRITE_BYTES;
   const addition = { data, writeBytes, checked: target.old, wanted, addedTo, whole };

@@ -6,7 +6,7 @@ import type { Io } from "../../../core/io.js";
 import type { At, GroupChange, Moved, MoveOptions, PlaceOptions, Standing } from "../../../core/ports/backend.js";
 import type { EntryState } from "../../../core/ports/changes/change.js";
 import { below, identity, type Pinned } from "../../../jail/handles.js";
-import { whileMovable } from "../../../jail/staging/movable.js";
+import { whileMovable } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
 import { errnoOf } from "../../../jail/sys.js";
 import { requireExpected, requireStamp } from "../../preconditions.js";

@@ -14,8 +14,7 @@ import {
   withPinned,
 } from "../../../jail/handles.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
-import { moveBelow, whileMovable } from "../../../jail/staging/movable.js";
-import { NO_LINKS, renameNoReplace } from "../../../jail/staging/rename.js";
+import { moveBelow, NO_LINKS, renameNoReplace, whileMovable } from "../../../jail/staging/rename.js";
 import type { StagedFile } from "../../../jail/staging/staging.js";
 import { closeNow, errnoOf, quietly } from "../../../jail/sys.js";
 import { setTimeOfOpen } from "../../../jail/times.js";

@@ -6,8 +6,7 @@ import { below, identity, type Pinned, READ, release, statBelow } from "../../..
 import type { Jail } from "../../../jail/jail.js";
 import { flushDirectories } from "../../../jail/staging/flush.js";
 import { TRASH } from "../../../jail/staging/folder.js";
-import { whileMovable } from "../../../jail/staging/movable.js";
-import { renameNoReplace } from "../../../jail/staging/rename.js";
+import { renameNoReplace, whileMovable } from "../../../jail/staging/rename.js";
 import { inodeOf } from "../../../jail/stat.js";
 import { closeNow, quietly } from "../../../jail/sys.js";
 import { hashOpen } from "../open.js";

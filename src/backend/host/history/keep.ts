@@ -5,7 +5,7 @@ import type { EntryChange } from "../../../core/ports/changes/change.js";
 import type { Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below, CREATE, identity, type NameIn, type Pinned, READ, statBelow, withOpen } from "../../../jail/handles.js";
 import type { FolderUse } from "../../../jail/staging/folder.js";
-import { moveBelow } from "../../../jail/staging/movable.js";
+import { moveBelow } from "../../../jail/staging/rename.js";
 import { errnoOf, quietly, succeeds } from "../../../jail/sys.js";
 import { noteUnkept } from "../changes/report.js";
 import { copyBytes, readAt } from "../open.js";

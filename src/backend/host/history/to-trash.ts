@@ -10,7 +10,7 @@ import { below, type NameIn, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { TRASH } from "../../../jail/staging/folder.js";
 import type { Stage } from "../../../jail/staging/lock-file.js";
-import { moveBelow } from "../../../jail/staging/movable.js";
+import { moveBelow } from "../../../jail/staging/rename.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import { setTime } from "../../../jail/times.js";
 import type { Walk } from "../../../jail/walk/walk.js";

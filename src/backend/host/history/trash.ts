@@ -10,7 +10,7 @@ import { below, type Pinned, READ, release, withOpen, withPinned } from "../../.
 import type { Jail } from "../../../jail/jail.js";
 import { finishWithReserve } from "../../../jail/reserve.js";
 import { type FolderUse, hasFolder, TRASH } from "../../../jail/staging/folder.js";
-import { moveBelow } from "../../../jail/staging/movable.js";
+import { moveBelow } from "../../../jail/staging/rename.js";
 import { errnoOf, quietly } from "../../../jail/sys.js";
 import type { Amount } from "../../quota.js";
 import { kindOf, stateOf } from "../changes/report.js";
@@ -215,7 +215,7 @@ export function* removeItem(jail: Jail, folder: Pinned, name: string): Io<void> 
 }
 
 /** Looks at a path. @throws ABORTED if the jail is closing: the next start then completes the journal entry */
-export function* lookAtPresent(
+function* lookAtPresent(
   jail: Jail,
   path: readonly string[],
   part: Part | undefined,
