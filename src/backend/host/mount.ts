@@ -21,7 +21,7 @@ import { MadeDenied, NOTHING_CLEARED } from "./runs/made-denied.js";
 import { markIn } from "./runs/recorded-changes.js";
 import { RunChanges } from "./runs/run-changes.js";
 import { CLOCK_GRAIN_MS, clearSetIds, leaveRunMark, placeRunMark, type RunMark } from "./runs/run-mark.js";
-import { scanMount } from "./runs/scan.js";
+import { scanTree } from "./runs/scan.js";
 import type { WriteRules } from "./target.js";
 
 /** The directory to mount. */
@@ -69,7 +69,7 @@ function* mount(mounting: Mounting, options: MountOptions): Io<MountedDirectory>
     const since = journal && markIn(journal, Date.now());
     const run = { jail, directory, real: [...found.real], access };
     const isScanned = options.writable && (journal ?? access.policy) !== undefined;
-    const before = isScanned ? yield* scanMount(run, access) : undefined;
+    const before = isScanned ? yield* scanTree(jail, directory, access) : undefined;
     const search = { isWritable: options.writable, scan: before };
     const { masks, tooManyProtected } = yield* findMasks(jail, directory, access, search);
     if (!options.writable) return new Mounted(mounting, { ...common, path, masks, directory });

@@ -17,7 +17,7 @@ import { type Awaitable, attempt, type Io, runIo } from "../../core/io.js";
 import { isWindows } from "../../core/system.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { rawName } from "../../jail/directory.js";
-import { below, type Handles, type Pinned, ProcHandles, release } from "../../jail/handles.js";
+import { below, type Handles, type Pinned, ProcHandles, release, withPinned } from "../../jail/handles.js";
 import { hasProcHandles } from "../../jail/mounts.js";
 import { purge } from "../../jail/staging/purge.js";
 import { errnoOf, quietly, Sys } from "../../jail/sys.js";
@@ -143,13 +143,7 @@ function* removeBelow(home: string, instance: string): Io<void> {
   const { sys, handles } = syncHandles();
   const above = handles.openRoot(home);
   try {
-    const directory = yield* handles.enter(above, instance);
-    if (typeof directory === "string") return;
-    try {
-      yield* empty({ sys, handles, directory }, () => true);
-    } finally {
-      release(directory);
-    }
+    yield* withPinned(handles.enter(above, instance), (directory) => empty({ sys, handles, directory }, () => true));
     yield* quietly(sys.rmdir(below(above, instance)));
   } finally {
     release(above);

@@ -1,7 +1,7 @@
 // Recursive walks of a host directory.
 
 import { type Io, isPending } from "../../core/io.js";
-import type { WalkContent, WalkEntry, WalkStep } from "../../core/ports/backend.js";
+import type { Access, WalkContent, WalkEntry, WalkOptions, WalkStep } from "../../core/ports/backend.js";
 import { isReachable, lookAt, type Name, readNames, readNamesNow, sortYielding } from "../../jail/directory.js";
 import { type Pinned, release } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
@@ -10,7 +10,16 @@ import { errnoOf, isExhaustion } from "../../jail/sys.js";
 import { Descent } from "../../jail/walk/descent.js";
 import { isDeniedNow, isEntryDenied } from "./entry-patterns.js";
 import { FileTaker } from "./read-whole.js";
-import { type EntryOptions, type HostWalkOptions, writtenOut } from "./walk-options.js";
+
+export interface HostWalkOptions extends WalkOptions {
+  readonly access: Pick<Access, "scope" | "policy">;
+  /** Fail if a directory cannot be read, instead of skipping it. */
+  readonly strict?: boolean;
+  /** Reserved names are no others. */
+  readonly keepsReserved?: boolean;
+  /** Called for each entry that could not be examined, or not be entered for it is no directory any more. */
+  readonly missed?: (below: readonly string[], name: string) => void;
+}
 
 type Writable<T> = { -readonly [key in keyof T]: T[key] };
 
@@ -41,7 +50,10 @@ export function* walkEntries(jail: Jail, start: Pinned, options: HostWalkOptions
 
 class EntryWalk {
   readonly #jail: Jail;
-  readonly #options: EntryOptions;
+  readonly #options: HostWalkOptions;
+  /** Options that each entry asks for: objects made by spreads need not share a shape, and are slow to ask then. */
+  readonly #sizes: boolean;
+  readonly #versions: boolean;
   readonly #taker: FileTaker;
   readonly #descent: Descent;
   /** One per directory from the start to the deepest. */
@@ -53,7 +65,9 @@ class EntryWalk {
   constructor(jail: Jail, start: Pinned, options: HostWalkOptions) {
     const { access, exhausted } = options;
     this.#jail = jail;
-    this.#options = writtenOut(options);
+    this.#options = options;
+    this.#sizes = options.sizes;
+    this.#versions = options.versions === true;
     this.#ruleHeads = (options.rules?.names ?? []).map((name) => name.split("/", 1)[0] ?? "");
     this.#taker = new FileTaker(jail, { scope: access.scope, exhausted });
     this.#descent = new Descent(jail.handles, start);
@@ -110,8 +124,8 @@ class EntryWalk {
   /** {@link #enterAt} where nothing has to be waited for. @returns `false`: that one has to do it */
   #enterNow(name: Name, isDenied: boolean): boolean {
     const { sys, handles, foldsCase } = this.#jail;
-    const { sizes, versions, content, keepsReserved } = this.#options;
-    const asParts = !sizes && versions !== true && content === undefined;
+    const { content, keepsReserved } = this.#options;
+    const asParts = !this.#sizes && !this.#versions && content === undefined;
     const child = handles.enterToRead?.(this.#descent.directory, name.raw);
     if (child === undefined) return false;
     let names: readonly Name[] | undefined;
@@ -223,17 +237,15 @@ class EntryWalk {
   }
 
   #needsStat({ type }: Name): boolean {
-    const { sizes, versions } = this.#options;
-    return type === undefined || versions === true || (sizes && type === "file");
+    return type === undefined || this.#versions || (this.#sizes && type === "file");
   }
 
   /** @param stat absent if the type is all that is needed */
   #describe(name: Name, stat: Stat | undefined): WalkEntry {
-    const { sizes, versions } = this.#options;
     const depth = this.#descent.depth + 1;
     const type = stat?.type ?? name.type ?? "other";
-    const isMeasured = sizes && type === "file" && stat !== undefined;
-    const size = sizes ? 0 : undefined;
+    const isMeasured = this.#sizes && type === "file" && stat !== undefined;
+    const size = this.#sizes ? 0 : undefined;
     const entry: Writable<WalkEntry> = { name: name.name, isUsual: name.isUsual, type, depth, size };
     if (isMeasured) {
       entry.size = stat.size;
@@ -241,7 +253,7 @@ class EntryWalk {
       if (stat.nlink > 1) entry.identity = stat.identity;
     }
     if (!isReachable(name, this.#descent.directory === this.#jail.top)) entry.unreachable = true;
-    if (versions === true && stat !== undefined) {
+    if (this.#versions && stat !== undefined) {
       entry.version = stat.version;
       entry.changed = stat.changedMs;
       entry.modified = stat.modifiedMs;

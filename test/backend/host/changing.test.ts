@@ -16,7 +16,7 @@ import { assembleAdapter, type FileAdapter } from "../../../src/adapter/adapter.
 import { ContentCopy } from "../../../src/backend/host/changes/content-copy.js";
 import { findMasks } from "../../../src/backend/host/masks.js";
 import { openFile } from "../../../src/backend/host/open.js";
-import { scanMount } from "../../../src/backend/host/runs/scan.js";
+import { scanTree } from "../../../src/backend/host/runs/scan.js";
 import type { Change } from "../../../src/backend/host/target.js";
 import { parseFileConfig } from "../../../src/config/load.js";
 import { CallScope, cancelledBy } from "../../../src/core/call/scope.js";
@@ -450,7 +450,7 @@ async function searchTwice(root: string, atScan = () => {}): Promise<Searches> {
     const { masks } = await runIo(findMasks(jail, jail.top, access, { isWritable: true, scan }));
     return masks.map(({ path, kind }) => `${kind} ${Buffer.from(path).toString("latin1")}`).sort();
   };
-  const lookAt = async () => runIo(scanMount({ jail, directory: jail.top }, access));
+  const lookAt = async () => runIo(scanTree(jail, jail.top, access));
   try {
     const whole = await find();
     const scan = await lookAt();

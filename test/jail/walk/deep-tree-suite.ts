@@ -21,8 +21,11 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Runs `work`, and counts the turns of the event loop that others had meanwhile, and the descriptors that were open at most. */
-async function observed(work: () => unknown): Promise<{ turns: number; descriptors: number }> {
+/**
+ * Runs `work`, and counts the turns of the event loop that others had meanwhile, the descriptors that were open at most, and
+ * how often something was opened.
+ */
+async function observed(work: () => unknown): Promise<{ turns: number; descriptors: number; opened: number }> {
   const before = openDescriptors().length;
   const { openSync } = fs;
   let most = before;
@@ -45,7 +48,7 @@ async function observed(work: () => unknown): Promise<{ turns: number; descripto
   isOver = true;
   jest.restoreAllMocks();
   expect(openDescriptors().length).toBe(before);
-  return { turns, descriptors: most - before };
+  return { turns, descriptors: most - before, opened };
 }
 
 /** A clock that goes on 1 ms at each look, however fast the machine is: work breathes as often as it looks. */
@@ -59,7 +62,7 @@ const LIMITS = { timeoutMs: 240_000 };
 
 type Walks = Readonly<Record<string, (files: Files) => Promise<unknown>>>;
 
-/** A tree whose walks are watched, and where they begin: a copy enters all levels above that for each directory. */
+/** A tree whose walks are watched, and the level at which they begin. */
 interface Watched {
   readonly levels: number;
   readonly base: number;
@@ -114,8 +117,10 @@ export function deepTreeSuite(LEVELS: number, watched: Watched = { levels: LEVEL
       const files = await openFiles(root, "handle walk", { limits: LIMITS, clock: steppingClock() });
       try {
         for (const [name, work] of Object.entries(walksOf(watched))) {
-          const { turns, descriptors } = await observed(() => work(files));
+          const { turns, descriptors, opened } = await observed(() => work(files));
           expect([name, descriptors <= MAX_DESCRIPTORS, descriptors]).toEqual([name, true, descriptors]);
+          // Each directory is entered from the one above, and left for it: the way from the root is not gone anew.
+          expect([name, opened < watched.levels * 12, opened]).toEqual([name, true, opened]);
           if (name !== "tree") expect([name, turns > watched.levels / 250]).toEqual([name, true]);
         }
         expect(staged(root)).toEqual([]);

@@ -20,7 +20,6 @@ import { type Committed, End, type Plan, type Step } from "./step.js";
 /** Places a copy of a tree: prepared in a stage, then made visible by one rename. */
 export class CopyStep implements Step {
   readonly ends: readonly [End];
-  readonly makesParents: boolean;
   readonly isConditional: boolean;
   readonly record = {};
   readonly #goal: Goal;
@@ -39,7 +38,6 @@ export class CopyStep implements Step {
     const end = new End(at, { followLast: false, onlyTarget: false }, rules);
     this.#goal = new Goal(end, options, ALONE);
     this.ends = [end];
-    this.makesParents = options.parents;
     this.isConditional = options.expected !== undefined;
   }
 

@@ -23,7 +23,6 @@ import { type Committed, End, type Ground, madePaths, type Plan, type Step, type
 /** Removes an entry itself: a link rather than its target; a directory tree by one rename. */
 export class RemoveStep implements Step {
   readonly ends: readonly [End];
-  readonly makesParents = false;
   readonly isConditional: boolean;
   readonly #ground: Ground;
   readonly #end: End;
@@ -146,7 +145,6 @@ const RACES = 5;
 /** Makes a directory; one that is there is taken as it is. */
 export class MakeDirectoryStep implements Step {
   readonly ends: readonly [End];
-  readonly makesParents: boolean;
   /** Making it decides whether it was there. */
   readonly isConditional = false;
   readonly #end: End;
@@ -157,7 +155,6 @@ export class MakeDirectoryStep implements Step {
     this.#options = options;
     this.#end = new End(at, { followLast: true, onlyTarget: false }, rules);
     this.ends = [this.#end];
-    this.makesParents = options.parents;
   }
 
   *check(): Io<void> {

@@ -36,7 +36,6 @@ const comingOf = (object: Pinned): Coming => ({
 /** Moves the entry itself (a link, or a whole directory) by one rename. */
 export class MoveStep implements Step {
   readonly ends: readonly [End, End];
-  readonly makesParents: boolean;
   readonly isConditional: boolean;
   readonly #ground: Ground;
   readonly #from: End;
@@ -60,7 +59,6 @@ export class MoveStep implements Step {
     this.#goal = new Goal(goal, options, ground);
     this.#options = options;
     this.ends = [this.#from, goal];
-    this.makesParents = options.parents;
     this.isConditional = options.expected !== undefined || options.expectedFrom !== undefined;
   }
 
@@ -179,7 +177,6 @@ function* checkSource(from: Change, object: Pinned, { expectedFrom }: MoveOption
 /** Gives an entry that is kept in the staging directory a place in the root. Only a group does. */
 export class RestoreStep implements Step {
   readonly ends: readonly [End];
-  readonly makesParents: boolean;
   readonly isConditional = true;
   readonly isKept = true;
   readonly #ground: GroupGround;
@@ -194,7 +191,6 @@ export class RestoreStep implements Step {
     const end = new End(restore.at, OF_THE_NAME, rules);
     this.#goal = new Goal(end, options, ground);
     this.ends = [end];
-    this.makesParents = options.parents;
   }
 
   check(): Io<void> {

@@ -63,8 +63,6 @@ export interface StagedContent {
 export interface Step {
   /** Its places; the last one is where it is reported. */
   readonly ends: readonly [End, ...End[]];
-  /** Missing directories on the way are made. */
-  readonly makesParents: boolean;
   /** Alone, too, no other process may change the root between its check and its commit. */
   readonly isConditional: boolean;
   /** Bytes that it stages; Infinity: unknown. Absent: none. */

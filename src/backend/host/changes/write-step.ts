@@ -41,7 +41,6 @@ export const isReplacement = (change: GroupChange): change is Extract<GroupChang
 
 export class WriteStep implements Step {
   readonly ends: readonly [End];
-  readonly makesParents: boolean;
   readonly isConditional: boolean;
   readonly #ground: Ground;
   readonly #end: End;
@@ -62,8 +61,7 @@ export class WriteStep implements Step {
     this.#ground = ground;
     this.#end = new End(write.at, { followLast: true, onlyTarget: false }, rules);
     this.ends = [this.#end];
-    const { parents, expected, version } = write.options;
-    this.makesParents = parents;
+    const { expected, version } = write.options;
     this.isConditional = expected !== undefined || version !== undefined;
   }
 

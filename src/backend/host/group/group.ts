@@ -155,18 +155,19 @@ class Group {
 
   /** Walks to every place, authorises it, and checks what does not depend on earlier steps. */
   *look(): Io<{ jail: Jail; keys: LockRequest; batches: readonly (readonly Step[])[] }> {
-    const { steps, access, enter } = this.#parts;
+    const { steps, changes, access, enter } = this.#parts;
     const requests: LockRequest[] = [];
     const batches: Step[][] = [];
     let batch: Batch | undefined;
     let jail: Jail | undefined;
-    for (const step of steps) {
+    for (const [index, step] of steps.entries()) {
       yield* access.scope.breathe();
       for (const end of step.ends) {
         jail = yield* withStepErrors(step, end.open(enter, jail));
         requests.push(end.keys);
       }
-      const { makesParents } = step;
+      const change = changes[index];
+      const makesParents = change !== undefined && change.kind !== "remove" && change.options.parents;
       const made = makesParents ? step.ends.flatMap(({ missing }) => missing) : [];
       // A link that an earlier step takes away leads nowhere for this one.
       const paths = step.ends.flatMap(({ real, at }) => [real, at.path.segments]);

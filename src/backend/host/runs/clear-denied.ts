@@ -17,7 +17,7 @@ import { isEntryDenied } from "../entry-patterns.js";
 import { type Keeping, recordOf } from "../history/note.js";
 import { moveToTrash } from "../history/to-trash.js";
 import type { WriteRules } from "../target.js";
-import { type Look, NameReturn, type SeenAt } from "./give-back.js";
+import { giveBack, type Look, reach, type SeenAt } from "./give-back.js";
 import type { RunDirectory } from "./scan.js";
 
 /** Deeper directories are reached by no operation, and are hidden as a whole. */
@@ -57,7 +57,6 @@ export class ClearDenied {
   readonly #ground: ClearGround;
   readonly #times: ClearTimes;
   readonly #users: ReadonlySet<number>;
-  readonly #names: NameReturn;
   #descent: Descent;
   readonly #frames: Frame[] = [];
   /** Directories that have visible names again, and in which nothing was looked at so far. */
@@ -65,12 +64,11 @@ export class ClearDenied {
 
   constructor(ground: ClearGround, times: ClearTimes) {
     [this.#ground, this.#times] = [ground, times];
-    const { jail, directory, user, access } = ground;
+    const { jail, directory, user } = ground;
     const own = process.geteuid?.();
     const users = own === 0 ? [jail.top.stat.uid, user] : [own];
     // Commands never run as root.
     this.#users = new Set(users.filter((one) => one !== undefined && one !== 0) as number[]);
-    this.#names = new NameReturn({ ...ground, policy: access.policy });
     this.#descent = new Descent(jail.handles, directory);
   }
 
@@ -78,7 +76,7 @@ export class ClearDenied {
     const { directory } = this.#ground;
     yield* this.#clear(directory, []);
     for (let names = this.#later.pop(); names !== undefined; names = this.#later.pop()) {
-      const start = yield* this.#names.reach(names);
+      const start = yield* reach(this.#ground, names);
       if (start === undefined) continue;
       try {
         yield* this.#clear(start, names);
@@ -168,7 +166,7 @@ export class ClearDenied {
       const seen = this.#times.busy.has(identity(object)) ? undefined : this.#find(stat, name);
       if (seen === undefined || stat.device !== jail.top.stat.device) return;
       const entry = { directory, raw, object, above: below.slice(0, visible) };
-      const place = yield* this.#names.giveBack(entry, seen);
+      const place = yield* giveBack(this.#ground, entry, seen);
       if (place === undefined) return;
       this.returned.add(identity(object));
       if (stat.isDirectory()) this.#later.push(place);

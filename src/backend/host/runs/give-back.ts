@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { identityInVersion } from "../../../core/identity.js";
 import type { Io } from "../../../core/io.js";
-import type { PlacePolicy } from "../../../core/ports/access.js";
+import type { Access } from "../../../core/ports/access.js";
 import { below, entryPath, identity, type Pinned, release } from "../../../jail/handles.js";
 import { renameNoReplace } from "../../../jail/staging/rename.js";
 import type { Stat } from "../../../jail/stat.js";
@@ -61,8 +61,9 @@ export class Look {
   }
 }
 
+/** A directory in which entries get names back that are not denied, never over something else. */
 export interface ReturnGround extends RunDirectory {
-  readonly policy: PlacePolicy | undefined;
+  readonly access: Pick<Access, "policy">;
 }
 
 /** An entry with a denied name. */
@@ -74,66 +75,58 @@ export interface DeniedEntry {
   readonly above: readonly string[];
 }
 
-/** Returns entries to names that are not denied, never over something else. */
-export class NameReturn {
-  readonly #ground: ReturnGround;
-
-  constructor(ground: ReturnGround) {
-    this.#ground = ground;
-  }
-
-  /**
-   * Tries the name that an entry had, then others beside it and above where it is now.
-   * @returns its new place, as names below the mount; `undefined`: it stays
-   */
-  *giveBack(entry: DeniedEntry, seen: SeenAt): Io<readonly string[] | undefined> {
-    const places = [...(seen === "nameless" ? [] : [seen.slice(this.#ground.real.length, -1)]), entry.above, []];
-    const names = namesFor(seen === "nameless" ? undefined : seen.at(-1));
-    for (const place of places) {
-      const directory = yield* this.reach(place);
-      if (directory === undefined) continue;
-      try {
-        for (const name of names) {
-          if (yield* this.#rename(entry, { directory, below: place, name })) return [...place, name];
-        }
-      } finally {
-        if (directory !== this.#ground.directory) release(directory);
+/**
+ * Tries the name that an entry had, then others beside it and above where it is now.
+ * @returns its new place, as names below the mount; `undefined`: it stays
+ */
+export function* giveBack(ground: ReturnGround, entry: DeniedEntry, seen: SeenAt): Io<readonly string[] | undefined> {
+  const places = [...(seen === "nameless" ? [] : [seen.slice(ground.real.length, -1)]), entry.above, []];
+  const names = namesFor(seen === "nameless" ? undefined : seen.at(-1));
+  for (const place of places) {
+    const directory = yield* reach(ground, place);
+    if (directory === undefined) continue;
+    try {
+      for (const name of names) {
+        if (yield* rename(ground, entry, { directory, below: place, name })) return [...place, name];
       }
+    } finally {
+      if (directory !== ground.directory) release(directory);
     }
+  }
+  return undefined;
+}
+
+/** Enters a directory of the mount by names that are not denied. @returns the mount itself for no names */
+export function* reach({ jail, directory, access }: ReturnGround, names: readonly string[]): Io<Pinned | undefined> {
+  let at = directory;
+  for (const [index, name] of names.entries()) {
+    const found = { directory: at, below: names.slice(0, index), name: plainName(name) };
+    const isDenied = yield* isEntryDenied(jail, found, access.policy);
+    const next = isDenied ? undefined : yield* quietly(jail.handles.enter(at, name));
+    if (at !== directory) release(at);
+    if (next === undefined || typeof next === "string") return undefined;
+    at = next;
+    if (at.stat.device === jail.top.stat.device) continue;
+    release(at);
     return undefined;
   }
+  return at;
+}
 
-  /** Enters a directory of the mount by names that are not denied. @returns the mount itself for no names */
-  *reach(names: readonly string[]): Io<Pinned | undefined> {
-    const { jail, directory, policy } = this.#ground;
-    let at = directory;
-    for (const [index, name] of names.entries()) {
-      const found = { directory: at, below: names.slice(0, index), name: plainName(name) };
-      const isDenied = yield* isEntryDenied(jail, found, policy);
-      const next = isDenied ? undefined : yield* quietly(jail.handles.enter(at, name));
-      if (at !== directory) release(at);
-      if (next === undefined || typeof next === "string") return undefined;
-      at = next;
-      if (at.stat.device === jail.top.stat.device) continue;
-      release(at);
-      return undefined;
-    }
-    return at;
-  }
-
-  *#rename({ directory: from, raw, object }: DeniedEntry, to: NewPlace): Io<boolean> {
-    const { jail, policy } = this.#ground;
-    if (yield* isEntryDenied(jail, { ...to, name: plainName(to.name) }, policy)) return false;
-    const ready = { path: entryPath(from, raw), isDirectory: object.stat.isDirectory() };
-    const target = below(to.directory, to.name);
-    if ((yield* quietly(renameNoReplace(jail.sys, ready, target))) !== true) return false;
-    const now = yield* quietly(jail.sys.lstat(target));
-    if (now === undefined || now.identity === identity(object)) return true;
-    // A program of the host has put another entry under the denied name, which callers may not see.
-    if (typeof raw === "string")
-      yield* quietly(renameNoReplace(jail.sys, { ...ready, path: target }, below(from, raw)));
-    return false;
-  }
+function* rename(
+  { jail, access }: ReturnGround,
+  { directory: from, raw, object }: DeniedEntry,
+  to: NewPlace,
+): Io<boolean> {
+  if (yield* isEntryDenied(jail, { ...to, name: plainName(to.name) }, access.policy)) return false;
+  const ready = { path: entryPath(from, raw), isDirectory: object.stat.isDirectory() };
+  const target = below(to.directory, to.name);
+  if ((yield* quietly(renameNoReplace(jail.sys, ready, target))) !== true) return false;
+  const now = yield* quietly(jail.sys.lstat(target));
+  if (now === undefined || now.identity === identity(object)) return true;
+  // A program of the host has put another entry under the denied name, which callers may not see.
+  if (typeof raw === "string") yield* quietly(renameNoReplace(jail.sys, { ...ready, path: target }, below(from, raw)));
+  return false;
 }
 
 interface NewPlace {

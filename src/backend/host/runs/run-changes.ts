@@ -4,7 +4,6 @@ import { CallScope } from "../../../core/call/scope.js";
 import { systemClock } from "../../../core/clock.js";
 import { identityInVersion, withoutChangeTime } from "../../../core/identity.js";
 import { type Io, yieldToLoop } from "../../../core/io.js";
-import type { Access } from "../../../core/ports/backend.js";
 import type { EntryChange, EntryState } from "../../../core/ports/changes/change.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
 import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
@@ -12,16 +11,11 @@ import { stateOf } from "../changes/report.js";
 import { type Keeping, noteChange, recordOf } from "../history/note.js";
 import { type Difference, differencesOf } from "./differences.js";
 import { changesSince, type JournalMark, type KnownChanges } from "./recorded-changes.js";
-import { type RunDirectory, type Scan, type SeenEntry, scanMount } from "./scan.js";
+import { type RunPlace, type Scan, type SeenEntry, scanTree } from "./scan.js";
 import { type TreeSnapshot, takeSnapshot } from "./snapshot.js";
 
 /** Entries that are added before others get their turn. */
 const TURN = 500;
-
-export interface RunPlace extends RunDirectory {
-  readonly access: Access;
-  readonly journal: JournalWriter;
-}
 
 export interface RunStart {
   /** The tree before the command, as far as it was scanned. */
@@ -48,8 +42,7 @@ export class RunChanges {
   }
 
   static *begin(place: RunPlace, { before, since, keeps }: RunStart): Io<RunChanges> {
-    const { scope } = place.access;
-    const snapshot = keeps ? yield* takeSnapshot({ ...place, scope }, before) : "not_kept";
+    const snapshot = keeps ? yield* takeSnapshot(place, before) : "not_kept";
     // If this process dies from now on, the history says that it does not know what the command has changed.
     const noted = noteChange({ ...place, made: [] }, placeOf(place), { kept: NOT_SEEN });
     return new RunChanges(place, { before, since, snapshot, noted });
@@ -66,7 +59,8 @@ export class RunChanges {
   look(): Io<Scan> {
     // The command was run, even if the call has ended: this needs a scope of its own.
     const scope = new CallScope({ clock: systemClock, timeoutMs: Number.POSITIVE_INFINITY });
-    return scanMount(this.#place, { policy: this.#place.access.policy, scope });
+    const { jail, directory, access } = this.#place;
+    return scanTree(jail, directory, { policy: access.policy, scope });
   }
 
   /**

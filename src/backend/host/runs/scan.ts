@@ -4,10 +4,11 @@ import { identityInVersion } from "../../../core/identity.js";
 import type { Io } from "../../../core/io.js";
 import type { Access, PlacePolicy } from "../../../core/ports/backend.js";
 import type { ChangedKind, EntryState } from "../../../core/ports/changes/change.js";
+import type { JournalWriter } from "../../../core/ports/changes/journal-writer.js";
 import type { EntryType, WalkEntry, WalkStep } from "../../../core/ports/walk.js";
 import { identity, type Pinned } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
-import { errnoOf } from "../../../jail/sys.js";
+import { succeeds } from "../../../jail/sys.js";
 import { isReservedName } from "../../../path/grammar.js";
 import { walkEntries } from "../walk.js";
 
@@ -24,6 +25,12 @@ export interface RunDirectory {
   readonly directory: Pinned;
   /** Its names below the root. */
   readonly real: readonly string[];
+}
+
+/** The same, in a root with a journal. */
+export interface RunPlace extends RunDirectory {
+  readonly access: Access;
+  readonly journal: JournalWriter;
 }
 
 /** How far a scan goes. */
@@ -48,28 +55,6 @@ export interface SeenTree {
   isWhole(directory: string): boolean;
 }
 
-/** Result of one scan. */
-export interface Scan extends SeenTree {
-  /** When it began, in milliseconds since the epoch. */
-  readonly began: number;
-  /** Identities of entries below names that no path can have, which only commands see. */
-  readonly unreachable: ReadonlySet<string>;
-  /** Denied entries, by {@link placeKey}, without those in denied directories. */
-  readonly denied: ReadonlySet<string>;
-  /** The scan was not ended early, and nothing moved away under it. */
-  readonly isComplete: boolean;
-  /** The scan saw every entry except those in {@link closed}. */
-  readonly isThorough: boolean;
-  /** Denied and reserved directories, which the scan did not enter. */
-  readonly closed: ReadonlySet<string>;
-  /** A file has bits that give rights of its owner or group. */
-  readonly hasSetId: boolean;
-  /** Whether all in a directory was seen, and nothing there is denied, protected or reserved. */
-  isPlain(directory: string): boolean;
-  /** Whether something in a directory is, or could not be seen. */
-  isMarked(directory: string): boolean;
-}
-
 export const joinPath = (directory: string, name: string): string => (directory === "" ? name : `${directory}/${name}`);
 export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
@@ -82,11 +67,11 @@ export const placeKey = (directory: string, name: string): string => `${director
 
 type ScanAccess = Pick<Access, "scope" | "policy" | "protection">;
 
-/** Visits a tree once. @throws an error of the system if its top cannot be read */
-export function* scanTree(jail: Jail, top: Pinned, access: ScanAccess, limits: ScanLimits): Io<Scan> {
+/** Visits a tree once. If its top cannot be read, nothing is seen. */
+export function* scanTree(jail: Jail, top: Pinned, access: ScanAccess, limits = SCAN_LIMITS): Io<Scan> {
   // Asked of each name: it may be found out late.
   const isReserved = (name: string): boolean => isReservedName(name, jail.foldsCase);
-  const seen = new TreeScan(limits, { top: identity(top), isReserved });
+  const seen = new Scan(limits, { top: identity(top), isReserved });
   const policies = [access.policy, access.protection].filter((one) => one !== undefined);
   const isHidden = (below: readonly string[], name: string): boolean =>
     isReserved(name) || access.policy?.denies(below, name) === true;
@@ -98,48 +83,36 @@ export function* scanTree(jail: Jail, top: Pinned, access: ScanAccess, limits: S
     },
     isDoubtful: (below, name) => policies.some((one) => one.isDoubtful?.(below, name) === true),
   };
-  yield* walkEntries(jail, top, {
+  const walking = walkEntries(jail, top, {
     ...{ access: { scope: access.scope, policy }, sizes: true, versions: true, keepsReserved: true },
     visit: (entry) => seen.visit(entry),
     visitDenied: (entry) => seen.visitDenied(entry),
     missed: (below, name) => seen.missed([...below, name].join("/")),
     unreadable: () => seen.unreadable(),
-    exhausted: () => seen.exhausted(),
+    exhausted: () => seen.endEarly(),
   });
+  if (!(yield* succeeds(walking))) seen.endEarly();
   return seen;
-}
-
-const NOTHING: ReadonlySet<never> = new Set();
-const NOTHING_SEEN: Omit<Scan, "began"> = {
-  ...{ entries: new Map(), unreachable: NOTHING, denied: NOTHING, closed: NOTHING, isComplete: false },
-  ...{ isThorough: false, hasSetId: false, isWhole: () => false, isPlain: () => false, isMarked: () => true },
-};
-
-/** Scans the directory of a mount. @returns nothing seen if the directory cannot be read */
-export function* scanMount(
-  { jail, directory }: Pick<RunDirectory, "jail" | "directory">,
-  access: ScanAccess,
-): Io<Scan> {
-  const began = Date.now();
-  try {
-    return yield* scanTree(jail, directory, access, SCAN_LIMITS);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return { ...NOTHING_SEEN, began };
-  }
 }
 
 const KINDS: Readonly<Record<EntryType, ChangedKind>> = {
   ...{ file: "file", directory: "directory", symlink: "link", other: "other" },
 };
 
-class TreeScan implements Scan {
+/** Result of one scan. */
+export class Scan implements SeenTree {
+  /** When it began, in milliseconds since the epoch. */
   readonly began = Date.now();
   readonly entries = new Map<string, SeenEntry>();
+  /** Identities of entries below names that no path can have, which only commands see. */
   readonly unreachable = new Set<string>();
+  /** Denied entries, by {@link placeKey}, without those in denied directories. */
   readonly denied = new Set<string>();
+  /** Denied and reserved directories, which the scan did not enter. */
   readonly closed = new Set<string>();
+  /** The scan was not ended early, and nothing moved away under it. */
   isComplete = true;
+  /** A file has bits that give rights of its owner or group. */
   hasSetId = false;
   readonly #limits: ScanLimits;
   readonly #isReserved: (name: string) => boolean;
@@ -159,14 +132,17 @@ class TreeScan implements Scan {
     this.#end = performance.now() + limits.ms;
   }
 
+  /** The scan saw every entry except those in {@link closed}. */
   get isThorough(): boolean {
     return this.isComplete && !this.#hasMissed && this.#partial.size === 0;
   }
 
+  /** Whether all in a directory was seen, and nothing there is denied, protected or reserved. */
   isPlain(directory: string): boolean {
     return this.isComplete && this.entries.get(directory)?.kind === "directory" && !this.#marked.has(directory);
   }
 
+  /** Whether something in a directory is, or could not be seen. */
   isMarked(directory: string): boolean {
     return this.#marked.has(directory);
   }
@@ -233,7 +209,7 @@ class TreeScan implements Scan {
   #isFull(): boolean {
     const count = this.entries.size + this.unreachable.size + this.denied.size;
     if (count < this.#limits.entries && performance.now() <= this.#end) return false;
-    this.#endEarly();
+    this.endEarly();
     return true;
   }
 
@@ -243,11 +219,7 @@ class TreeScan implements Scan {
     this.mark(this.#last);
   }
 
-  exhausted(): void {
-    this.#endEarly();
-  }
-
-  #endEarly(): void {
+  endEarly(): void {
     this.isComplete = false;
     for (const directory of this.#branch) this.#partial.add(directory);
   }

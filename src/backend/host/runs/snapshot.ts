@@ -3,10 +3,9 @@
 // The clone is made from what a scan has seen, so nothing denied is in it. After the command each file or tree that is to be
 // kept is renamed out of it, under the name that the journal gives it; the rest is removed.
 
-import type { CallScope } from "../../../core/call/scope.js";
 import type { Io } from "../../../core/io.js";
 import type { NotUndoable } from "../../../core/ports/changes/journal.js";
-import type { JournalWriter, Kept } from "../../../core/ports/changes/journal-writer.js";
+import type { Kept } from "../../../core/ports/changes/journal-writer.js";
 import { below, enterBelow, type Pinned, release } from "../../../jail/handles.js";
 import type { Jail } from "../../../jail/jail.js";
 import { TRASH } from "../../../jail/staging/folder.js";
@@ -15,7 +14,7 @@ import { setTime } from "../../../jail/times.js";
 import { describeKept } from "../history/keep.js";
 import { putInTrash, removeItem } from "../history/trash.js";
 import { cloneTree } from "./clone-tree.js";
-import { isIn, nameOf, parentOf, type Scan } from "./scan.js";
+import { isIn, nameOf, parentOf, type RunPlace, type Scan } from "./scan.js";
 
 /** Limits of a snapshot where blocks of files can be shared (reflink), and where they have to be copied. */
 const SNAPSHOT_LIMITS = { sharedFiles: 20_000, copiedFiles: 2_000, copiedBytes: 67_108_864 } as const;
@@ -23,16 +22,8 @@ const SNAPSHOT_LIMITS = { sharedFiles: 20_000, copiedFiles: 2_000, copiedBytes: 
 const ALL_BITS = 0o7777;
 const OWN_ALL = 0o700;
 
-/** The tree to clone. */
-export interface SnapshotPlace {
-  readonly jail: Jail;
-  readonly directory: Pinned;
-  readonly journal: JournalWriter;
-  readonly scope: CallScope;
-}
-
 /** @returns why there is none, if there is none @throws ABORTED, TIMEOUT */
-export function* takeSnapshot(place: SnapshotPlace, scan: Scan): Io<TreeSnapshot | NotUndoable> {
+export function* takeSnapshot(place: RunPlace, scan: Scan): Io<TreeSnapshot | NotUndoable> {
   const { jail, journal } = place;
   if (journal.mode === "metadata") return "off";
   if (!scan.isComplete) return "visited";
@@ -72,9 +63,9 @@ export class TreeSnapshot {
   }
 
   /** Clones the tree. @returns `false`: it would have to be copied, and is too large for that */
-  *fill({ jail, scope, directory }: SnapshotPlace, trash: Pinned, mayCopy: boolean): Io<boolean> {
+  *fill({ jail, access, directory }: RunPlace, trash: Pinned, mayCopy: boolean): Io<boolean> {
     yield* jail.sys.mkdir(below(trash, this.name), OWN_ALL);
-    const parts = { jail, scope, scan: this.scan, source: directory, mayCopy };
+    const parts = { jail, scope: access.scope, scan: this.scan, source: directory, mayCopy };
     const missing = yield* this.#at(trash, [this.name], (top) => cloneTree({ ...parts, top }));
     if (missing === undefined || missing === "too large") return false;
     this.#missing = missing;
