@@ -26,7 +26,7 @@ import { type Pinned, renew } from "../../jail/handles.js";
 import type { Jail } from "../../jail/jail.js";
 import { errnoOf, quietly } from "../../jail/sys.js";
 import type { Walk } from "../../jail/walk/walk.js";
-import type { Found } from "../../jail/walk/walk-result.js";
+import type { Found } from "../../jail/walk/walk-options.js";
 import type { Reached } from "./target.js";
 
 /** How a call resolves its path; a change also needs the directories on the way. */
@@ -152,21 +152,17 @@ export function fileOf(found: Reached, access: Access): Pinned {
 
 const named = (place: Place): string => `'${escapeText(place.root)}:${briefPath(place)}'`;
 
-/** Not the rights of the caller or the mode of a file: nothing on this file system can be changed. */
-const readOnlyFileSystem = (place: Place): FileAdapterError =>
-  adapterError(
-    "READ_ONLY_ROOT",
-    `The file system of ${named(place)} is mounted read-only. Write elsewhere, or have it mounted for writing`,
-    at(place),
-  );
-
 const BY_ERRNO: Readonly<Record<string, (place: Place) => FileAdapterError>> = {
   ENOENT: notFound,
   ENOTDIR: notADirectory,
   EISDIR: isADirectory,
   EACCES: permissionDenied,
   EPERM: permissionDenied,
-  EROFS: readOnlyFileSystem,
+  // Not the rights of the caller or the mode of a file: nothing on this file system can be changed.
+  EROFS(place) {
+    const told = `The file system of ${named(place)} is mounted read-only. Write elsewhere, or have it mounted for writing`;
+    return adapterError("READ_ONLY_ROOT", told, at(place));
+  },
   ENOSPC: noSpace,
   EDQUOT: noSpace,
   // The opened entry is not at the place of the walk: see `PlacedSys`.

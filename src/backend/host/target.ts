@@ -20,7 +20,7 @@ import { finishWithReserve } from "../../jail/reserve.js";
 import { flushDirectories } from "../../jail/staging/flush.js";
 import { errnoOf, quietly, succeeds } from "../../jail/sys.js";
 import type { Walk } from "../../jail/walk/walk.js";
-import type { Found } from "../../jail/walk/walk-result.js";
+import type { Found } from "../../jail/walk/walk-options.js";
 import type { Usage } from "../quota.js";
 import type { IntentRegister } from "./group/register.js";
 import { type Noted, noteParents } from "./history/note.js";

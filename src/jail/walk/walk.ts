@@ -13,8 +13,7 @@ import { errnoOf } from "../sys.js";
 import { findDirectly } from "./beneath.js";
 import { Descent } from "./descent.js";
 import { judgeLink, MAX_LINKS } from "./symlink.js";
-import type { WalkOptions, WalkRoot, WalkTurn } from "./walk-options.js";
-import type { Found } from "./walk-result.js";
+import type { Found, WalkOptions, WalkRoot, WalkTurn } from "./walk-options.js";
 
 /** Maximum looks at a name that keeps changing its type. */
 const MAX_LOOKS = 40;
