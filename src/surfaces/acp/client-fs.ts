@@ -4,24 +4,21 @@ import type { ClientApp, McpServer, Stream } from "@agentclientprotocol/sdk";
 import { systemClock } from "../../core/clock.js";
 import { silentLog } from "../../core/ports/log.js";
 import { Turns } from "../../core/turns.js";
-import { packageVersion } from "../../version.js";
 import { openBuffer, saveBuffer } from "./files/buffer-files.js";
 import { rootsOf } from "./files/files.js";
 import { findPlace, namesDirectory, placeMounts } from "./files/mounts.js";
 import { takeBack } from "./files/take-back.js";
 import type { AcpLimits, AcpOptions, ProtocolVersion } from "./options.js";
-import { PacedApp } from "./paced-stream.js";
-import { type AcpConnection, type Configure, createConnection } from "./protocol/connection.js";
+import { type AcpConnection, type Configure, createConnection, loadTools, serveTools } from "./protocol/connection.js";
 import { registerElicitation } from "./protocol/elicitation.js";
-import { type Peer, type Ready, registerHandlers, type ToolServer } from "./protocol/handlers.js";
-import { type AcpCapabilities, newApp } from "./protocol/negotiate.js";
-import { type FileSession, type Host, keyOf, reachOf } from "./protocol/session.js";
-import { directoriesOf, type SessionDirectories, Sessions } from "./protocol/sessions.js";
+import { type Peer, type Ready, registerHandlers } from "./protocol/handlers.js";
+import { type AcpCapabilities, newApp, newApp1 } from "./protocol/negotiate.js";
+import { type FileSession, type Host, keyOf } from "./protocol/session.js";
+import { type SessionDirectories, Sessions } from "./protocol/sessions.js";
 import { canRun } from "./protocol/terminals.js";
 import type { Modified, ShownPlace } from "./review/modified.js";
 import { unifiedDiff } from "./review/unified.js";
 
-const CLIENT_NAME = "venue-files";
 const LIMITS = {
   undoEntries: 1000,
   undoBytes: 67_108_864,
@@ -44,7 +41,6 @@ export class AcpClientFs {
   readonly #peers = new WeakMap<ClientApp, Peer>();
   readonly #connections = new Set<AcpConnection>();
   #ready: Promise<Ready> | undefined;
-  #known: Ready | undefined;
 
   /** @throws Error if `mounts` is empty */
   constructor(options: AcpOptions) {
@@ -74,12 +70,8 @@ export class AcpClientFs {
     const connection = createConnection(stream, {
       ...{ peer, configure, sessions: this.#sessions, choice: this.#options.protocol ?? "auto" },
       mcp: this.#options.mcp === true,
-      hasTools: this.#options.adapter.operations !== undefined,
-      mounts: async () => (await this.#waitForClient()).mounts,
-      clientInfo: { name: CLIENT_NAME, version: packageVersion() },
       capabilities: () => this.capabilities(),
-      app: async (version) => this.#register(await newApp(version, CLIENT_NAME), peer, version),
-      serve: (directories, mounts) => this.#serve(peer, directories, mounts),
+      app: async (version) => this.#register(await newApp(version), peer, version),
     });
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
@@ -95,8 +87,8 @@ export class AcpClientFs {
   app(options: { readonly protocol: 2 }): Promise<ClientApp>;
   app({ protocol }: { readonly protocol: ProtocolVersion } = { protocol: 1 }): ClientApp | Promise<ClientApp> {
     const peer = this.#newPeer();
-    if (protocol === 1) return this.#register(new PacedApp({ name: CLIENT_NAME }), peer, protocol);
-    return newApp(protocol, CLIENT_NAME).then((app) => this.#register(app, peer, protocol));
+    if (protocol === 1) return this.#register(newApp1(), peer, protocol);
+    return newApp(protocol).then((app) => this.#register(app, peer, protocol));
   }
 
   /**
@@ -123,7 +115,7 @@ export class AcpClientFs {
    */
   async declareTools(app: ClientApp, directories: SessionDirectories): Promise<McpServer> {
     const { mounts } = await this.#waitForClient();
-    return (await this.#serve(this.#peerOf(app), directories, mounts)).declaration;
+    return (await serveTools(this.#peerOf(app), directories, mounts)).declaration;
   }
 
   /**
@@ -145,15 +137,14 @@ export class AcpClientFs {
     text: string,
     options: { readonly dirty?: boolean } = {},
   ): Promise<void> {
-    const { files } = this.#sessions.get(sessionId);
-    await openBuffer(files, await this.#place(files, path), { text, dirty: options.dirty });
+    const { files, place } = await this.#fileIn(sessionId, path);
+    await openBuffer(files, place, { text, dirty: options.dirty });
   }
 
   /** Replaces the text of an open buffer and marks it dirty. @throws Error if no buffer is open for the path */
   async changeBuffer(sessionId: string, path: string, text: string): Promise<void> {
-    const { files } = this.#sessions.get(sessionId);
-    const { key } = await this.#place(files, path);
-    if (!files.buffers.change(key, text)) throw new Error("There is no open buffer of that path");
+    const { files, place } = await this.#fileIn(sessionId, path);
+    if (!files.buffers.change(place.key, text)) throw new Error("There is no open buffer of that path");
   }
 
   /**
@@ -162,14 +153,14 @@ export class AcpClientFs {
    * buffer is open for the path
    */
   async saveBuffer(sessionId: string, path: string): Promise<void> {
-    const { files } = this.#sessions.get(sessionId);
-    await saveBuffer(files, await this.#place(files, path));
+    const { files, place } = await this.#fileIn(sessionId, path);
+    await saveBuffer(files, place);
   }
 
   /** Closes the buffer: the agent reads the file again. Unsaved text is discarded. */
   async closeBuffer(sessionId: string, path: string): Promise<void> {
-    const { files } = this.#sessions.get(sessionId);
-    files.buffers.close((await this.#place(files, path)).key);
+    const { files, place } = await this.#fileIn(sessionId, path);
+    files.buffers.close(place.key);
   }
 
   /** Files changed in a session, each with its first old text and its latest new text. */
@@ -179,8 +170,8 @@ export class AcpClientFs {
 
   /** One entry of {@link modified} as a unified diff; `""` if the file has not changed. */
   async diff(sessionId: string, path: string): Promise<string> {
-    const { files } = this.#sessions.get(sessionId);
-    const found = files.changes.modified.of((await this.#place(files, path)).key);
+    const { files, place } = await this.#fileIn(sessionId, path);
+    const found = files.changes.modified.of(place.key);
     if (found?.omitted === true) return `--- ${found.path}\n+++ ${found.path}\n... too large to show ...\n`;
     return found === undefined ? "" : unifiedDiff(found.path, found.oldText, found.newText, found.overwrites);
   }
@@ -212,7 +203,6 @@ export class AcpClientFs {
       tools: new Map(),
       host: this.#host,
       onAudit: this.#options.onAudit,
-      known: () => this.#known,
       ready: () => this.#waitForClient(),
       session: (id) => this.#sessions.of(peer, id),
     };
@@ -241,12 +231,6 @@ export class AcpClientFs {
     return peer;
   }
 
-  async #serve(peer: Peer, directories: SessionDirectories, mounts: Ready["mounts"]): Promise<ToolServer> {
-    const { operations = [] } = this.#options.adapter;
-    const reach = reachOf(mounts, directoriesOf(directories, mounts));
-    return (await loadTools()).serveTools(peer, { name: CLIENT_NAME, operations, reach, mounts });
-  }
-
   /** Prepared once; a failed attempt is retried on the next call. */
   #waitForClient(): Promise<Ready> {
     this.#ready ??= this.#prepare().catch((error: unknown) => {
@@ -262,20 +246,19 @@ export class AcpClientFs {
     const mounts = placeMounts(wanted, await rootsOf(adapter, base));
     const terminal = terminals !== undefined && (await canRun(this.#host, terminals, mounts));
     const writeTextFile = mounts.some(({ readOnly }) => !readOnly);
-    this.#known = { mounts, offer: { readTextFile: true, writeTextFile, terminal } };
-    return this.#known;
+    return { mounts, offer: { readTextFile: true, writeTextFile, terminal } };
   }
 
-  async #place({ calls }: FileSession, path: string): Promise<ShownPlace> {
+  /** A session of any connection, and a file in it. @throws Error if there is no such session or mount */
+  async #fileIn(sessionId: string, path: string): Promise<{ files: FileSession; place: ShownPlace }> {
+    const { files } = this.#sessions.get(sessionId);
     const place = findPlace((await this.#waitForClient()).mounts, path);
     if (place === undefined) throw new Error("That path is in no mount");
     if (namesDirectory(path)) throw new Error("That path names a directory");
-    return { root: place.root, path: place.path, sent: path, key: await keyOf(calls, place) };
+    const key = await keyOf(files.calls, place);
+    return { files, place: { root: place.root, path: place.path, sent: path, key } };
   }
 }
-
-/** The MCP surface, which agents of version 1 do without. */
-const loadTools = () => import("./tools/server.js");
 
 function hostOf(options: AcpOptions, limits: AcpLimits & typeof LIMITS): Host {
   const { adapter, approve, caller, caps, newlines, clock = systemClock, log = silentLog } = options;

@@ -1,12 +1,6 @@
 // Back-pressure for one ACP connection: bounds the read answers that an agent has not yet taken.
 
-import {
-  type AgentApp,
-  ClientApp,
-  type ClientConnection,
-  type ClientContext,
-  type Stream,
-} from "@agentclientprotocol/sdk";
+import type { AgentApp, ClientApp, ClientConnection, ClientContext, Stream } from "@agentclientprotocol/sdk";
 import { Intake } from "../streams/intake.js";
 
 export type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
@@ -32,20 +26,26 @@ export interface GreetedStream extends Stream {
  * earlier reads. An agent that sends reads without taking the answers cannot make the host buffer ahead. All other
  * messages pass through.
  */
-export function pacedStream({ readable, writable, early = [], answer }: GreetedStream): Stream {
+function pacedStream({ readable, writable, early = [], answer }: GreetedStream): Stream {
   const pace = new Pace();
   return { readable: pace.incoming(readable, early), writable: pace.outgoing(writable, answer) };
 }
 
-/** An app that paces every stream it is connected to. An agent in this process is connected without a stream. */
-export class PacedApp extends ClientApp {
-  override connect(target: Stream | AgentApp): ClientConnection {
-    return isStream(target) ? super.connect(pacedStream(target)) : super.connect(target);
-  }
+/**
+ * An app that paces every stream it is connected to. An agent in this process is connected without a stream.
+ * @param Base of either version
+ */
+export function pacedApp(Base: typeof ClientApp, name: string): ClientApp {
+  class PacedApp extends Base {
+    override connect(target: Stream | AgentApp): ClientConnection {
+      return isStream(target) ? super.connect(pacedStream(target)) : super.connect(target);
+    }
 
-  override connectWith<T>(target: Stream | AgentApp, op: (context: ClientContext) => Promise<T> | T): Promise<T> {
-    return super.connectWith(isStream(target) ? pacedStream(target) : target, op);
+    override connectWith<T>(target: Stream | AgentApp, op: (context: ClientContext) => Promise<T> | T): Promise<T> {
+      return super.connectWith(isStream(target) ? pacedStream(target) : target, op);
+    }
   }
+  return new PacedApp({ name });
 }
 
 const isStream = (target: Stream | AgentApp): target is Stream => "readable" in target;

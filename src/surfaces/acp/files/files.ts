@@ -9,7 +9,7 @@ import type { Exec, OperationMetadata, SurfaceContext } from "../../../core/port
 import type { ChangeRecord } from "../../../core/ports/changes/change.js";
 import type { ClientApproval } from "../../../core/ports/effect.js";
 import { fieldsOf } from "../../../core/unknown.js";
-import type { HashOutput, ReadInput, ReadOutput, RootsOutput, StatOutput, WriteInput } from "../../../schema/types.js";
+import type { FileOutputs, ReadInput, ReadOutput, RootsOutput, WriteInput } from "../../../schema/types.js";
 
 /** The part of the file adapter that this surface uses; `createFileAdapter` returns all of it. */
 export interface AcpAdapter {
@@ -72,7 +72,13 @@ export const allowedCalls = ({ adapter, context }: FileCalls): FileCalls => ({
 /** For roots that ask a person: the user of the client has decided. */
 export const ALLOWED: ClientApproval = { isLocal: true, hasAllowed: true };
 
-export const parseRead = (output: unknown): ReadOutput => output as ReadOutput;
+/** Runs an operation. @throws FileAdapterError */
+export const invoke = async <Name extends keyof FileOutputs>(
+  adapter: AcpAdapter,
+  operation: Name,
+  input: object,
+  context: SurfaceContext,
+): Promise<FileOutputs[Name]> => (await adapter.invoke(operation, input, context)) as FileOutputs[Name];
 
 /** Hash of a file; `undefined` if nothing is there. @throws FileAdapterError, also if it is not a file */
 export async function hashAt(
@@ -80,9 +86,9 @@ export async function hashAt(
   { root, path }: FilePlace,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
-  const { exists, hash } = parseStat(await adapter.invoke("file:stat", { root, path, hash: true }, context(signal)));
+  const { exists, hash } = await invoke(adapter, "file:stat", { root, path, hash: true }, context(signal));
   if (!exists) return undefined;
-  return hash ?? parseHash(await adapter.invoke("file:hash", { root, path }, context(signal))).hash;
+  return hash ?? (await invoke(adapter, "file:hash", { root, path }, context(signal))).hash;
 }
 
 /**
@@ -95,7 +101,7 @@ export async function typeAt(
   signal: AbortSignal,
 ): Promise<string> {
   try {
-    const { exists, type = "other" } = parseStat(await adapter.invoke("file:stat", { root, path }, context(signal)));
+    const { exists, type = "other" } = await invoke(adapter, "file:stat", { root, path }, context(signal));
     return exists ? type : "missing";
   } catch (error) {
     if (codeOf(error) === "CAPABILITY_DENIED" && !isByPath(error)) return "unseen";
@@ -121,9 +127,6 @@ export async function realPathAt(
   return real;
 }
 
-const parseStat = (output: unknown): StatOutput => output as StatOutput;
-const parseHash = (output: unknown): HashOutput => output as HashOutput;
-
 /** Content of a file before it is changed. @throws FileAdapterError */
 export async function contentAt(
   { adapter, context }: FileCalls,
@@ -132,13 +135,13 @@ export async function contentAt(
 ): Promise<Content> {
   try {
     const input: ReadInput = { root, path, mode: "auto", encoding: "utf-8" };
-    return contentOf(parseRead(await adapter.invoke("file:read", input, context(signal))));
+    return contentOf(await invoke(adapter, "file:read", input, context(signal)));
   } catch (error) {
     switch (codeOf(error)) {
       case "NOT_FOUND":
         return { kind: "missing" };
       case "TOO_LARGE": {
-        const { hash, size } = parseHash(await adapter.invoke("file:hash", { root, path }, context(signal)));
+        const { hash, size } = await invoke(adapter, "file:hash", { root, path }, context(signal));
         return { kind: "large", hash, size };
       }
       case "CAPABILITY_DENIED":
@@ -223,7 +226,5 @@ export async function removeParents(
 }
 
 export async function rootsOf(adapter: AcpAdapter, context: SurfaceContext): Promise<RootsOutput["roots"]> {
-  return parseRoots(await adapter.invoke("file:roots", {}, context)).roots;
+  return (await invoke(adapter, "file:roots", {}, context)).roots;
 }
-
-const parseRoots = (output: unknown): RootsOutput => output as RootsOutput;

@@ -1,7 +1,5 @@
 // Line ranges, line endings and byte order marks of texts.
 
-import { InvalidParams } from "../protocol/params.js";
-
 /** A range of lines; a line includes its terminating line feed. */
 export interface LineRange {
   /** 1-based. */
@@ -15,9 +13,6 @@ const BOM = "\ufeff";
 export const withoutMark = (text: string): string => (text.startsWith(BOM) ? text.slice(BOM.length) : text);
 export const hasMark = (text: string): boolean => text.startsWith(BOM);
 export const withMark = (text: string): string => (hasMark(text) ? text : BOM + text);
-
-export const lineOutOfRange = (lines: number): InvalidParams =>
-  new InvalidParams(`'line' must be between 1 and ${lines + 1}`);
 
 /** Converts `text` to the dominant line ending of `like`; unchanged if `like` has no line endings. */
 export function alignNewlines(text: string, like: string): string {

@@ -37,11 +37,6 @@ export interface SeenRoot {
 /** Parent of the roots without a host path that may be shown. */
 const VIRTUAL = "venue-roots";
 
-/** The path is outside every directory that the session can reach. */
-export class OutsideRoots extends Error {
-  override readonly name = "OutsideRoots";
-}
-
 /** Resolves the configured mounts. @throws Error if a root cannot be mounted as configured */
 export function placeMounts(wanted: readonly AcpMount[], roots: readonly SeenRoot[]): readonly Mount[] {
   const mounts = wanted.map(({ root, prefix }) => {

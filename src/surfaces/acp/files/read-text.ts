@@ -3,24 +3,23 @@
 import type { CallTerms } from "../../../core/call/terms.js";
 import { tooLargeToRead } from "../../../core/errors/texts.js";
 import type { ReadInput } from "../../../schema/types.js";
+import { invalidParams } from "../protocol/errors.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
-import { type FileCalls, type FilePlace, hashAt, hashOfText, parseRead } from "./files.js";
-import { type LineRange, lineOutOfRange, withoutMark } from "./lines.js";
+import { type FileCalls, type FilePlace, hashAt, invoke } from "./files.js";
+import { type LineRange, withoutMark } from "./lines.js";
 
-export interface TextRead {
+interface TextRead {
   readonly content: string;
   /** The buffer and the file have both changed. */
   readonly conflict: boolean;
-  /** Hash of the file, if all of it was read. */
-  readonly hash?: string | null;
+  /** Hash of the file, if all of it was read; `null`: it does not exist. */
+  readonly hash: string | null | undefined;
 }
 
-export interface ReadRequest {
+interface ReadRequest {
   readonly place: FilePlace;
-  /** Absent: the whole file. */
+  /** `undefined`: the whole file. */
   readonly range: LineRange | undefined;
-  /** Whether to compute the hash of what was read. */
-  readonly hashes: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -43,35 +42,31 @@ export async function unsavedAt(
 
 /**
  * Text of a file as its user sees it: the open buffer, else the file. A byte order mark is removed.
- * @throws FileAdapterError, InvalidParams
+ * @throws FileAdapterError, Refused
  */
-export async function readText(session: FileSession, request: ReadRequest): Promise<TextRead> {
+export async function readText(session: FileSession, { range, place, signal }: ReadRequest): Promise<TextRead> {
   const { calls, host } = session;
-  const { range, place, hashes, signal } = request;
   const { maxReadBytes } = host;
   const unsaved = await unsavedAt(session, calls, place, signal);
-  const context = calls.context(signal);
-  const read = async (input: ReadInput) =>
-    parseRead(await calls.adapter.invoke("file:read", input, unsaved ? { ...context, terms: unsaved.terms } : context));
+  const context = { ...calls.context(signal), terms: { details: true, ...unsaved?.terms } } as const;
+  const read = (given: ReadInput) => invoke(calls.adapter, "file:read", given, context);
   const input = inputFor(place, range, maxReadBytes);
   let output = await read(input);
   // The content was decoded as UTF-16 or as the root's configured encoding; agents get it only if it is valid UTF-8
   // too.
   if (output.encoding !== "utf-8") output = await read({ ...input, encoding: "utf-8" });
-  const { content = "", complete, size, totalLines } = output;
+  const { content = "", complete, size, totalLines, hash } = output;
   // A truncated result would look complete to the agent.
   if (complete === false) throw tooLargeToRead(place, size, maxReadBytes ?? Buffer.byteLength(content), "");
-  if (range !== undefined && totalLines !== undefined && range.line > totalLines + 1) throw lineOutOfRange(totalLines);
+  if (range !== undefined && totalLines !== undefined && range.line > totalLines + 1) {
+    throw invalidParams(`'line' must be between 1 and ${totalLines + 1}`);
+  }
   const text = range === undefined || range.line === 1 ? withoutMark(content) : content;
   if (unsaved !== undefined) return { content: text, conflict: unsaved.conflict, hash: unsaved.hash };
-  return hashes && range === undefined
-    ? { content: text, conflict: false, hash: hashOfText(content) }
-    : { content: text, conflict: false };
+  return { content: text, conflict: false, hash: range === undefined ? hash : undefined };
 }
 
-/** Fields are written out: most reads take the first branch, and a spread is slower. */
 function inputFor({ root, path }: FilePlace, range: LineRange | undefined, maxBytes: number | undefined): ReadInput {
-  if (range === undefined && maxBytes === undefined) return { root, path, mode: "text" };
   return {
     ...{ root, path, mode: "text" },
     ...(maxBytes === undefined ? {} : { maxBytes }),

@@ -1,8 +1,9 @@
 // Approved writes for `fs/write_text_file`. Every write is conditional on the content that was approved.
 
 import { type FileSession, keyOf } from "../protocol/session.js";
-import { type ApprovalRequest, requireApproval, runApproved } from "../review/approval.js";
-import { type Held, type Lost, type Overwritten, overwrittenBy } from "../review/modified.js";
+import { type ApprovalRequest, runApproved } from "../review/approval.js";
+import type { Trace } from "../review/audit.js";
+import { type Held, type Lost, overwrittenBy } from "../review/modified.js";
 import { unifiedDiff } from "../review/unified.js";
 import { allowedCalls, type Content, codeOf, contentAt, hashOfText, putContent } from "./files.js";
 import { alignNewlines, hasMark, withMark } from "./lines.js";
@@ -12,15 +13,8 @@ export interface WriteRequest {
   readonly place: AcpPlace;
   readonly text: string;
   readonly signal: AbortSignal;
-}
-
-export interface Written {
-  readonly bytes: number;
-  /** `null`: the file did not exist; `undefined`: the caller may not know. */
-  readonly hashBefore: string | null | undefined;
-  readonly hashAfter: string;
-  /** Present if the overwritten content is not known as text. */
-  readonly overwrites?: Overwritten;
+  /** Filled in for the audit. */
+  readonly trace: Trace;
 }
 
 /** Maximum attempts when others change the file concurrently; each attempt is approved again. */
@@ -30,10 +24,10 @@ const MAX_TRIES = 5;
  * Writes a text file after approval, and only over the content that was shown for approval.
  * @throws Rejected; CONFLICT if others keep changing the file; FileAdapterError
  */
-export async function writeText(session: FileSession, request: WriteRequest): Promise<Written> {
+export async function writeText(session: FileSession, request: WriteRequest): Promise<void> {
   const { calls, host } = session;
   const key = await keyOf(calls, request.place, request.signal);
-  const write = async (): Promise<Written> => {
+  const write = async (): Promise<void> => {
     for (let tries = 1; ; tries++) {
       try {
         return await writeOnce(session, request, key);
@@ -45,9 +39,9 @@ export async function writeText(session: FileSession, request: WriteRequest): Pr
   return host.turns.run(key, write, request.signal);
 }
 
-async function writeOnce(session: FileSession, request: WriteRequest, key: string): Promise<Written> {
-  const { calls, host, changes, buffers } = session;
-  const { signal } = request;
+async function writeOnce(session: FileSession, request: WriteRequest, key: string): Promise<void> {
+  const { calls, host, changes, buffers, standing } = session;
+  const { signal, trace } = request;
   const { root, path, sent } = request.place;
   const place = { root, path, sent, key };
   const content = await contentAt(calls, place, signal);
@@ -64,12 +58,9 @@ async function writeOnce(session: FileSession, request: WriteRequest, key: strin
       diff: unifiedDiff(sent, oldText, after.text, overwrites),
     };
   };
-  const { approve } = host;
   // If the caller may not write, the write itself reports it; nobody is asked for approval in vain.
-  const wasAsked =
-    mayWrite(session, request) &&
-    (await requireApproval("write", { approve, standing: session.standing, root }, describe));
-  const { directories, entry } = await runApproved({ approve, wasAsked }, describe, (isAllowed) =>
+  const asking = { approve: mayWrite(session, request) ? host.approve : undefined, standing, root };
+  const { directories, entry } = await runApproved("write", asking, describe, (isAllowed) =>
     putContent(isAllowed ? allowedCalls(calls) : calls, place, { content: after.text, expected: content, signal }),
   );
   const change = { place, before, after, directories, entry };
@@ -77,22 +68,22 @@ async function writeOnce(session: FileSession, request: WriteRequest, key: strin
   else if (open?.dirty === true) changes.record({ ...change, buffer: open }, seen);
   else changes.record(change);
   buffers.saved(key, after.text, after.hash);
+  noteHashes(trace, content, after);
   const overwrites = overwrittenBy(before);
-  return {
-    ...{ bytes: after.size, hashBefore: hashBefore(content), hashAfter: after.hash },
-    ...(overwrites === undefined ? {} : { overwrites }),
-  };
+  if (overwrites !== undefined) trace.overwrites = overwrites;
+}
+
+export function noteHashes(trace: Trace, before: Content, after: Content): void {
+  const hashIn = (content: Content): string | null => ("hash" in content ? content.hash : null);
+  if (before.kind !== "unseen") trace.hashBefore = hashIn(before);
+  if (after.kind !== "unseen") trace.hashAfter = hashIn(after);
+  if ("size" in after) trace.bytes = after.size;
 }
 
 /** Content as far as it is in memory. */
 export function heldPart(content: Content): Held | Lost {
   if (content.kind === "unseen") return { kind: "lost" };
   return content.kind === "large" ? { kind: "lost", hash: content.hash, size: content.size } : content;
-}
-
-function hashBefore(content: Content): string | null | undefined {
-  if (content.kind === "missing") return null;
-  return content.kind === "unseen" ? undefined : content.hash;
 }
 
 export function textContent(text: string): Extract<Content, { kind: "text" }> {

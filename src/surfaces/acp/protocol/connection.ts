@@ -4,7 +4,6 @@ import {
   type ClientApp,
   type ClientConnection,
   type ClientContext,
-  type Implementation,
   type McpServer,
   methods,
   type NewSessionRequest,
@@ -25,6 +24,7 @@ import {
   type Offered,
   serversOf,
 } from "./negotiate.js";
+import { reachOf } from "./session.js";
 import { directoriesOf, type SessionDirectories, type Sessions } from "./sessions.js";
 
 /** Parameters of `session/new` and `session/resume`. */
@@ -68,22 +68,29 @@ export interface AcpConnection {
 /** Called with the app once the version is known, before anything of the agent is handled. */
 export type Configure = (app: ClientApp, version: ProtocolVersion) => unknown;
 
-export interface ConnectionParts {
+interface ConnectionParts {
   readonly peer: Peer;
   readonly sessions: Sessions;
   readonly choice: ProtocolChoice;
   /** Agents of version 1 get tools too. */
   readonly mcp: boolean;
-  readonly clientInfo: Implementation;
-  mounts(): Promise<readonly Mount[]>;
   capabilities(): Promise<AcpCapabilities>;
   /** An app with all handlers of the version. */
   app(version: ProtocolVersion): Promise<ClientApp>;
   readonly configure: Configure;
-  /** Whether there are tools to offer. */
-  readonly hasTools: boolean;
-  /** Serves tools for a session that is about to be opened. */
-  serve(directories: SessionDirectories, mounts: readonly Mount[]): Promise<ToolServer>;
+}
+
+/** The MCP surface, which agents of version 1 do without. */
+export const loadTools = () => import("../tools/server.js");
+
+/** Serves tools for a session that is about to be opened. @throws Error if a directory is in no mount */
+export async function serveTools(
+  peer: Peer,
+  directories: SessionDirectories,
+  mounts: readonly Mount[],
+): Promise<ToolServer> {
+  const reach = reachOf(mounts, directoriesOf(directories, mounts));
+  return (await loadTools()).serveTools(peer, { reach, mounts });
 }
 
 /** A connection with its version. */
@@ -123,13 +130,13 @@ export function createConnection(stream: Stream, parts: ConnectionParts): AcpCon
     newSession: (request) => newSession(parts, opened, request),
     async listSessions(request = {}) {
       await require("list");
-      const mounts = await parts.mounts();
+      const { mounts } = await peer.ready();
       const page = await agent.request(methods.agent.session.list, { ...request });
       const { sessions: all, nextCursor: next } = page;
       return { sessions: all.filter((one) => isIn(mounts, one)), ...(next ? { nextCursor: next } : {}) };
     },
     async resumeSession(sessionId, request) {
-      directoriesOf(request, await parts.mounts());
+      directoriesOf(request, (await peer.ready()).mounts);
       await require("resume");
       await resumeSession(parts, opened, { sessionId, request });
     },
@@ -151,9 +158,8 @@ function quiet<T>(promise: Promise<T>): Promise<T> {
 
 /** @throws RequestError; Error if the agent speaks another version */
 async function open(stream: Stream, parts: ConnectionParts, signal: AbortSignal): Promise<Opened> {
-  const { peer, choice, clientInfo, configure } = parts;
-  const greeting = { choice, clientInfo, capabilities: await parts.capabilities() };
-  const agreed = await negotiate(stream, greeting, signal);
+  const { peer, choice, configure } = parts;
+  const agreed = await negotiate(stream, { choice, capabilities: await parts.capabilities() }, signal);
   const { version, agent: facts } = agreed;
   peer.agent = facts.name;
   try {
@@ -161,7 +167,8 @@ async function open(stream: Stream, parts: ConnectionParts, signal: AbortSignal)
     configure(app, version);
     const connection = await connectApp(app, agreed);
     if (signal.aborted) connection.close();
-    const takesTools = facts.takesTools && parts.hasTools && (version !== 1 || parts.mcp);
+    const hasTools = peer.host.adapter.operations !== undefined;
+    const takesTools = facts.takesTools && hasTools && (version !== 1 || parts.mcp);
     const files = takesTools ? "mcp" : version === 1 ? "fs" : "none";
     if (files === "none")
       peer.host.log.warn({ agent: facts.name }, "the agent gets no files: it takes no MCP over ACP");
@@ -224,10 +231,10 @@ async function resumeSession(
 
 /** @throws Error if a directory is in no mount */
 async function prepared(parts: ConnectionParts, opening: Promise<Opened>, request: NewSession) {
-  const mounts = await parts.mounts();
+  const { mounts } = await parts.peer.ready();
   directoriesOf(request, mounts);
   const opened = await opening;
-  return { mounts, opened, tools: opened.files === "mcp" ? await parts.serve(request, mounts) : undefined };
+  return { mounts, opened, tools: opened.files === "mcp" ? await serveTools(parts.peer, request, mounts) : undefined };
 }
 
 function isIn(mounts: readonly Mount[], session: SessionDirectories): boolean {

@@ -20,7 +20,6 @@ export function registerElicitation(
     const isForm = mode === "form";
     if (!isForm && !(mode === "url" && withUrl)) throw RequestError.invalidParams({ mode });
     const of = typeof sessionId === "string" ? { sessionId } : {};
-    const info = { method: methods.client.elicitation.create, sessionId: "", ...of };
     const about = isForm
       ? ({ mode: "form", schema: fieldsOf(schema) } as const)
       : ({ mode: "url", url: String(url) } as const);
@@ -33,8 +32,9 @@ export function registerElicitation(
         ? { action, content: content as Record<string, string> }
         : { action: "cancel" };
     } catch (error) {
-      const { error: answer, cause } = answerFor(error, info);
-      if (cause !== undefined) peer.host.log.error({ err: cause, method: info.method }, "internal error");
+      const { error: answer, cause } = answerFor(error);
+      const { create: method } = methods.client.elicitation;
+      if (cause !== undefined) peer.host.log.error({ err: cause, method }, "internal error");
       throw answer;
     }
   });

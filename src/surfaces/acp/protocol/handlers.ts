@@ -2,22 +2,16 @@
 // audit.
 
 import { setImmediate } from "node:timers/promises";
-import type { ClientApp, McpServer } from "@agentclientprotocol/sdk";
+import { type ClientApp, type McpServer, RequestError } from "@agentclientprotocol/sdk";
 import { isADirectory, notADirectory } from "../../../core/errors/texts.js";
+import { fieldsOf } from "../../../core/unknown.js";
 import { typeAt } from "../files/files.js";
-import { type AcpPlace, below, findPlace, type Mount, namesDirectory, OutsideRoots } from "../files/mounts.js";
+import { type AcpPlace, below, findPlace, type Mount, namesDirectory } from "../files/mounts.js";
 import { readText } from "../files/read-text.js";
 import { writeText } from "../files/write-text.js";
 import type { AcpAuditRecord, Trace } from "../review/audit.js";
-import { answerFor, NotOffered, UnknownSession } from "./errors.js";
-import {
-  InvalidParams,
-  parseCreateTerminalParams,
-  parseReadParams,
-  parseTerminalParams,
-  parseWriteParams,
-  sessionIdOf,
-} from "./params.js";
+import { answerFor, outsideRoots, Refused } from "./errors.js";
+import { parseCreateTerminalParams, parseReadParams, parseWriteParams, text } from "./params.js";
 import type { FileSession, Host } from "./session.js";
 import type { Terminals } from "./terminals.js";
 
@@ -65,8 +59,6 @@ export interface Peer {
   agent: string | undefined;
   readonly host: Host;
   readonly onAudit: ((record: AcpAuditRecord) => void) | undefined;
-  /** The result of `ready`, once it has resolved. */
-  known(): Ready | undefined;
   ready(): Promise<Ready>;
   /** Number of `session/new` requests that the agent has not answered yet. */
   opening: number;
@@ -76,15 +68,15 @@ export interface Peer {
 }
 
 interface Request {
-  readonly params: unknown;
+  readonly params: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
   readonly session: AcpSession;
   readonly mounts: readonly Mount[];
   readonly peer: Peer;
   /** Filled in for the audit. */
   readonly trace: Trace;
-  /** Filled in for the error. */
-  readonly info: { method: string; sessionId: string; path?: string; terminalId?: string };
+  /** Filled in for the error: the path as the agent sent it. */
+  readonly info: { path?: string };
 }
 
 type Handler = (request: Request) => Promise<unknown>;
@@ -121,39 +113,40 @@ async function serve(
   peer: Peer,
   { method, params, signal }: { method: string; params: unknown; signal: AbortSignal },
 ): Promise<unknown> {
-  const named = sessionIdOf(params);
-  const sessionId = named ?? "";
-  const info: Request["info"] = { method, sessionId };
-  const trace: Trace = { sessionId: sessionId.slice(0, MAX_SHOWN), bytes: 0 };
-  // Reading the clock costs more than most of this function, so it is skipped without an audit hook.
-  const startedMs = peer.onAudit === undefined ? 0 : peer.host.clock.monotonicMs();
+  const given = fieldsOf(params);
+  const { sessionId } = given;
+  const info: Request["info"] = {};
+  const trace: Trace = { sessionId: typeof sessionId === "string" ? sessionId.slice(0, MAX_SHOWN) : "", bytes: 0 };
+  const startedMs = peer.host.clock.monotonicMs();
   let outcome = "OK";
   try {
-    const { mounts, offer } = peer.known() ?? (await peer.ready());
+    const { mounts, offer } = await peer.ready();
     const handler = HANDLERS[method];
-    if (handler === undefined || !offer[handler.offer]) throw new NotOffered();
-    if (named === undefined) throw new InvalidParams("'sessionId' must be a string");
-    const session = peer.session(sessionId) ?? (await sessionOf(peer, sessionId));
-    return await handler.handle({ params, signal, session, mounts, peer, trace, info });
+    // The client did not announce it.
+    if (handler === undefined || !offer[handler.offer]) {
+      throw new Refused("NOT_OFFERED", RequestError.methodNotFound(method));
+    }
+    const session = await sessionOf(peer, text(given, "sessionId"));
+    return await handler.handle({ params: given, signal, session, mounts, peer, trace, info });
   } catch (error) {
-    const answered = answerFor(error, info);
+    const answered = answerFor(error, info.path);
     outcome = answered.outcome;
     if (answered.cause !== undefined) peer.host.log.error({ err: answered.cause, method }, "internal error");
     throw answered.error;
   } finally {
-    if (peer.onAudit !== undefined) audit(peer, { method, outcome, startedMs, trace });
+    audit(peer, { method, outcome, startedMs, trace });
   }
 }
 
 /**
  * Looks a session up, a turn later too: the agent's first request may arrive in the same tick as the `session/new` answer that
  * names the session.
- * @throws UnknownSession
+ * @throws Refused: the session does not belong to this connection
  */
 export async function sessionOf(peer: Peer, id: string): Promise<AcpSession> {
   if (peer.opening > 0 && peer.session(id) === undefined) await setImmediate();
   const session = peer.session(id);
-  if (session === undefined) throw new UnknownSession();
+  if (session === undefined) throw new Refused("UNKNOWN_SESSION", RequestError.sessionNotFound(id));
   return session;
 }
 
@@ -172,16 +165,16 @@ export function audit(
   }
 }
 
-/** @throws OutsideRoots if the path is not below a directory of the session */
+/** @throws Refused if the path is not below a directory of the session */
 function placeIn({ session, mounts, trace, info }: Request, sent: string): AcpPlace {
   info.path = sent;
   trace.path = sent.slice(0, MAX_SHOWN);
   const place = findPlace(mounts, sent);
-  if (place === undefined) throw new OutsideRoots();
+  if (place === undefined) throw outsideRoots(sent);
   trace.root = place.root;
   trace.path = place.path;
   if (!session.directories.some((directory) => below(directory, place.absolute) !== undefined))
-    throw new OutsideRoots();
+    throw outsideRoots(sent);
   return place;
 }
 
@@ -196,28 +189,19 @@ async function filePlaceIn(request: Request, sent: string): Promise<AcpPlace> {
 async function read(request: Request): Promise<unknown> {
   const { path, line, limit } = parseReadParams(request.params);
   const { root, path: inRoot } = await filePlaceIn(request, path);
-  const { signal, session, trace, peer } = request;
+  const { signal, session, trace } = request;
   const range = line === undefined && limit === undefined ? undefined : { line: line ?? 1, limit };
-  const hashes = peer.onAudit !== undefined;
-  const found = await readText(session.files, { place: { root, path: inRoot }, range, hashes, signal });
-  if (hashes) trace.bytes = Buffer.byteLength(found.content);
-  if (found.hash !== undefined) {
-    trace.hashBefore = found.hash;
-    trace.hashAfter = found.hash;
-  }
-  const { content } = found;
-  return found.conflict ? { content, _meta: { "venue-files/conflict": true } } : { content };
+  const { content, conflict, hash } = await readText(session.files, { place: { root, path: inRoot }, range, signal });
+  trace.bytes = Buffer.byteLength(content);
+  if (hash !== undefined) Object.assign(trace, { hashBefore: hash, hashAfter: hash });
+  return conflict ? { content, _meta: { "venue-files/conflict": true } } : { content };
 }
 
 async function write(request: Request): Promise<unknown> {
   const { path, content } = parseWriteParams(request.params);
   const place = await filePlaceIn(request, path);
   const { signal, session, trace } = request;
-  const written = await writeText(session.files, { place, text: content, signal });
-  trace.bytes = written.bytes;
-  if (written.hashBefore !== undefined) trace.hashBefore = written.hashBefore;
-  trace.hashAfter = written.hashAfter;
-  if (written.overwrites !== undefined) trace.overwrites = written.overwrites;
+  await writeText(session.files, { place, text: content, signal, trace });
   return {};
 }
 
@@ -231,17 +215,11 @@ async function createTerminal(request: Request): Promise<unknown> {
 }
 
 async function output(request: Request): Promise<unknown> {
-  const answer = await request.session.terminals.output(terminalOf(request));
+  const answer = await request.session.terminals.output(text(request.params, "terminalId"));
   request.trace.bytes = Buffer.byteLength(answer.output);
   return answer;
 }
 
 function onTerminal(act: (terminals: Terminals, id: string, signal: AbortSignal) => Promise<unknown>): Handler {
-  return (request) => act(request.session.terminals, terminalOf(request), request.signal);
-}
-
-function terminalOf({ params, info }: Request): string {
-  const { terminalId } = parseTerminalParams(params);
-  info.terminalId = terminalId;
-  return terminalId;
+  return ({ session, params, signal }) => act(session.terminals, text(params, "terminalId"), signal);
 }

@@ -1,16 +1,10 @@
 // Agrees on a version of the protocol with an agent: one `initialize`, before the SDK's app of that version gets the stream.
 
-import {
-  type ClientApp,
-  type ClientConnection,
-  type Implementation,
-  type McpServer,
-  RequestError,
-  type Stream,
-} from "@agentclientprotocol/sdk";
+import { ClientApp, type ClientConnection, type McpServer, RequestError, type Stream } from "@agentclientprotocol/sdk";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
+import { packageVersion } from "../../../version.js";
 import type { ProtocolChoice, ProtocolVersion } from "../options.js";
-import { type GreetedStream, type Message, PacedApp } from "../paced-stream.js";
+import { type GreetedStream, type Message, pacedApp } from "../paced-stream.js";
 
 /** Capabilities announced to agents in `initialize`. */
 export interface AcpCapabilities {
@@ -40,11 +34,13 @@ export interface Agreement {
   readonly stream: GreetedStream;
 }
 
-export interface Greeting {
+interface Greeting {
   readonly choice: ProtocolChoice;
-  readonly clientInfo: Implementation;
   readonly capabilities: AcpCapabilities;
 }
+
+/** Name of the client, and of the server of its tools. */
+export const CLIENT_NAME = "venue-files";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -74,9 +70,10 @@ export async function negotiate(stream: Stream, greeting: Greeting, signal: Abor
 }
 
 /** Both shapes where either version may be answered: agents leave out what they do not know. */
-function paramsOf(protocolVersion: ProtocolVersion, { choice, clientInfo, capabilities }: Greeting): object {
+function paramsOf(protocolVersion: ProtocolVersion, { choice, capabilities }: Greeting): object {
   const { elicitation } = capabilities;
   const own = elicitation === undefined ? {} : { elicitation };
+  const clientInfo = { name: CLIENT_NAME, version: packageVersion() };
   return {
     protocolVersion,
     ...(choice === 2 ? {} : { clientCapabilities: capabilities, clientInfo }),
@@ -98,8 +95,10 @@ function errorOf(error: unknown): Error {
 }
 
 /** A paced app of a version. */
-export const newApp = async (version: ProtocolVersion, name: string): Promise<ClientApp> =>
-  version === 1 ? new PacedApp({ name }) : (await import("./version-2.js")).createApp2(name);
+export const newApp = async (version: ProtocolVersion): Promise<ClientApp> =>
+  version === 1 ? newApp1() : (await import("./version-2.js")).createApp2(CLIENT_NAME);
+
+export const newApp1 = (): ClientApp => pacedApp(ClientApp, CLIENT_NAME);
 
 /** Hands the stream to the app of the version. The rest of this surface knows apps of both as one: they have the same names. */
 export async function connectApp(app: ClientApp, agreed: Agreement): Promise<ClientConnection> {

@@ -5,8 +5,7 @@ import type { SurfaceContext } from "../../../core/ports/adapter.js";
 import type { Log } from "../../../core/ports/log.js";
 import type { Turns } from "../../../core/turns.js";
 import { Buffers } from "../files/buffers.js";
-import type { AcpAdapter } from "../files/files.js";
-import { type FileCalls, type FilePlace, realPathAt } from "../files/files.js";
+import { type AcpAdapter, type FileCalls, type FilePlace, realPathAt } from "../files/files.js";
 import { below, type Mount } from "../files/mounts.js";
 import { type Approve, StandingAnswers } from "../review/approval.js";
 import { Changes, type HistoryLimits } from "../review/changes.js";
@@ -66,15 +65,9 @@ export function reachOf(mounts: readonly Mount[], directories: readonly (readonl
 /** @param within the reachable directories, as in `SurfaceContext` */
 export function createFileSession(id: string, host: Host, within: readonly (readonly string[])[]): FileSession {
   const { adapter, base } = host;
-  const isOperator = Object.keys(base).length === 0;
-  // They were found by absolute paths.
-  const exactPaths = true;
-  const own = { surface: "acp", session: id, within, exactPaths } as const;
-  const context = (signal?: AbortSignal): SurfaceContext => {
-    if (signal === undefined) return { ...base, ...own };
-    // The most frequent case; an object literal is faster here than a spread.
-    return isOperator ? { surface: "acp", session: id, within, exactPaths, signal } : { ...base, ...own, signal };
-  };
+  // Places were found by absolute paths.
+  const own = { ...base, surface: "acp", session: id, within, exactPaths: true } as const;
+  const context = (signal?: AbortSignal): SurfaceContext => (signal === undefined ? own : { ...own, signal });
   return {
     id,
     host,

@@ -1,15 +1,16 @@
 // The `terminal/*` methods of one session: commands run in the sandbox, with only the session's directories mounted.
 
 import { randomUUID } from "node:crypto";
+import { RequestError } from "@agentclientprotocol/sdk";
 import { aborted, notADirectory, notFound } from "../../../core/errors/texts.js";
 import { type SandboxExit, type SandboxProcess, SHELL_PATH, shellEnvironment } from "../../../core/ports/sandbox.js";
 import { rejectOnAbort } from "../../../core/turns.js";
 import { ALLOWED, typeAt } from "../files/files.js";
 import type { AcpPlace, Mount } from "../files/mounts.js";
 import type { AcpTerminals } from "../options.js";
-import { type ApprovalRequest, requireApproval, runApproved } from "../review/approval.js";
-import { UnknownTerminal } from "./errors.js";
-import { type CreateTerminalParams, InvalidParams } from "./params.js";
+import { type ApprovalRequest, runApproved } from "../review/approval.js";
+import { invalidParams, Refused } from "./errors.js";
+import type { CreateTerminalParams } from "./params.js";
 import type { FileSession, Host, Reach } from "./session.js";
 
 /** Default and maximum bytes of output kept per command (`outputByteLimit`). */
@@ -48,23 +49,22 @@ export class Terminals {
     this.#rules = rules;
   }
 
-  /** Starts a command. @returns the terminal id, once it runs @throws InvalidParams, Rejected, FileAdapterError */
+  /** Starts a command. @returns the terminal id, once it runs @throws Refused, Rejected, FileAdapterError */
   async create(params: CreateTerminalParams, { cwd, signal }: { cwd: AcpPlace; signal: AbortSignal }): Promise<string> {
     const env = environmentOf(params.env);
-    if (this.#running() >= this.#rules.most) throw new InvalidParams(`at most ${this.#rules.most} terminals at a time`);
+    if (this.#running() >= this.#rules.most) throw invalidParams(`at most ${this.#rules.most} terminals at a time`);
     this.#starting++;
     try {
       await this.#checkDirectory(cwd, signal);
       const wanted = { env, cwd, signal };
       const { host, standing, id: sessionId } = this.#session;
-      const { approve } = host;
       const { command, args } = params;
       const describe = (): ApprovalRequest => ({
         ...{ kind: "terminal", sessionId, command, args, env, path: cwd.sent, signal },
       });
-      const wasAsked = await requireApproval("terminal", { approve, standing, root: cwd.root }, describe);
+      const asking = { approve: host.approve, standing, root: cwd.root };
       const start = (isAllowed: boolean) => this.#start(params, wanted, isAllowed);
-      return await this.#keep(await runApproved({ approve, wasAsked }, describe, start), signal);
+      return await this.#keep(await runApproved("terminal", asking, describe, start), signal);
     } finally {
       this.#starting--;
     }
@@ -104,7 +104,9 @@ export class Terminals {
 
   #get(id: string): Terminal {
     const found = this.#open.get(id);
-    if (found === undefined) throw new UnknownTerminal();
+    if (found === undefined) {
+      throw new Refused("UNKNOWN_TERMINAL", new RequestError(-32002, "Resource not found", { terminalId: id }));
+    }
     return found;
   }
 
@@ -132,7 +134,7 @@ export class Terminals {
     const { id: session, standing, host } = this.#session;
     const { exec } = host.adapter;
     const { runs, reach, timeoutMs } = this.#rules;
-    if (exec === undefined || runs === undefined) throw new InvalidParams("there are no terminals");
+    if (exec === undefined || runs === undefined) throw invalidParams("there are no terminals");
     const at = absolute(cwd.absolute);
     return exec(
       {
@@ -187,12 +189,12 @@ const absolute = (segments: readonly string[]): string => `/${segments.join("/")
 
 const statusOf = ({ exitCode, signal }: SandboxExit) => ({ exitCode, signal });
 
-/** @throws InvalidParams */
+/** @throws Refused */
 function environmentOf(variables: CreateTerminalParams["env"]): Readonly<Record<string, string>> {
   for (const { name, value } of variables) {
     if (!NAME.test(name) || value.includes("\0"))
-      throw new InvalidParams("'env' has a name or value that is not well-formed");
-    if (REFUSED_NAME.test(name)) throw new InvalidParams(`'env' must not set ${name}`);
+      throw invalidParams("'env' has a name or value that is not well-formed");
+    if (REFUSED_NAME.test(name)) throw invalidParams(`'env' must not set ${name}`);
   }
   return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
 }

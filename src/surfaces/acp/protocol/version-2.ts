@@ -2,26 +2,12 @@
 
 import type { ClientApp, ClientConnection, ClientContext, Stream } from "@agentclientprotocol/sdk";
 import type * as v2 from "@agentclientprotocol/sdk/experimental/v2";
-import { pacedStream } from "../paced-stream.js";
+import { pacedApp } from "../paced-stream.js";
 
-const isStream = (target: Stream | v2.AgentApp): target is Stream => "readable" in target;
-
-/** A paced app. Its type is that of version 1, which registers and requests by the same names; what messages hold differs. */
+/** Its type is that of version 1, which registers and requests by the same names; what messages hold differs. */
 export async function createApp2(name: string): Promise<ClientApp> {
   const { ClientApp: Base } = await import("@agentclientprotocol/sdk/experimental/v2");
-  class PacedApp2 extends Base {
-    override connect(target: Stream | v2.AgentApp): v2.ClientConnection {
-      return isStream(target) ? super.connect(pacedStream(target)) : super.connect(target);
-    }
-
-    override connectWith<T>(
-      target: Stream | v2.AgentApp,
-      op: (context: v2.ClientContext) => Promise<T> | T,
-    ): Promise<T> {
-      return super.connectWith(isStream(target) ? pacedStream(target) : target, op);
-    }
-  }
-  return new PacedApp2({ name }) as unknown as ClientApp;
+  return pacedApp(Base as unknown as typeof ClientApp, name);
 }
 
 /** Connects an app whose `initialize` is answered already: it gets that answer, and the agent no second request. */

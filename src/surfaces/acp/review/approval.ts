@@ -78,7 +78,7 @@ export class StandingAnswers {
   }
 }
 
-export interface Asking {
+interface Asking {
   readonly approve: Approve | undefined;
   readonly standing: StandingAnswers;
   readonly root: string;
@@ -117,17 +117,21 @@ export async function requireThisApproval(approve: Approve, request: ApprovalReq
 }
 
 /**
- * Runs what was approved. A root that asks about every single change (`approve` of its configuration) takes no "always"
+ * Runs what is approved. A root that asks about every single change (`approve` of its configuration) takes no "always"
  * for an answer: the hook is asked about this one.
  *
- * @param wasAsked whether the hook was asked about it already
+ * @param describe builds the request; called only if the approval hook is asked
  * @param run `isAllowed`: the hook has allowed exactly this
+ * @throws as {@link requireApproval}, and as `run`
  */
 export async function runApproved<T>(
-  { approve, wasAsked }: { readonly approve: Approve | undefined; readonly wasAsked: boolean },
+  kind: Kind,
+  asking: Asking,
   describe: () => ApprovalRequest,
   run: (isAllowed: boolean) => Promise<T>,
 ): Promise<T> {
+  const { approve } = asking;
+  const wasAsked = await requireApproval(kind, asking, describe);
   try {
     return await run(wasAsked);
   } catch (error) {

@@ -37,8 +37,6 @@ export interface MovedFile {
 
 const MISSING: Held = { kind: "missing" };
 
-const sizeOfChange = ({ before, after }: Change): number => sizeOf(before) + sizeOf(after);
-
 /** The change without contents that a journal has. */
 const withoutKept = (change: Change): Change =>
   change.entry === undefined
@@ -54,7 +52,6 @@ export class Changes {
   readonly #limits: HistoryLimits;
   #done: Change[] = [];
   #undone: Change[] = [];
-  #stepBytes = 0;
 
   constructor(limits: HistoryLimits) {
     this.modified = new ModifiedSet(limits.bytes);
@@ -63,12 +60,10 @@ export class Changes {
 
   /** @param first original content for the modified set: the editor's text where it differs from the file */
   record(change: Change, first: Held | Lost = change.before): void {
-    const step = withoutKept(change);
-    this.#stepBytes -= sum(this.#undone);
+    const { entries, bytes } = this.#limits;
     this.#undone = [];
-    this.#done.push(step);
-    this.#stepBytes += sizeOfChange(step);
-    while (this.#done.length > this.#limits.entries || this.#stepBytes > this.#limits.bytes) this.#dropOldest();
+    this.#done.push(withoutKept(change));
+    while (this.#done.length > entries || sum(this.#done) > bytes) this.#done.shift();
     this.#track(change, first, change.after);
     if (change.moved !== undefined) this.#track(change, change.moved.before, MISSING, change.moved.place);
   }
@@ -79,7 +74,6 @@ export class Changes {
 
   /** Records a write by a caller who may not read the file: it cannot be undone. */
   recordBlind(place: ShownPlace, after: Held | Lost): void {
-    this.#stepBytes -= sum(this.#undone);
     this.#undone = [];
     this.modified.track({ place, first: { kind: "lost" }, latest: after });
   }
@@ -102,11 +96,7 @@ export class Changes {
     const { moved } = now;
     if (moved !== undefined) this.#track(now, moved.before, direction === "undo" ? moved.before : MISSING, moved.place);
   }
-
-  #dropOldest(): void {
-    const oldest = this.#done.shift();
-    if (oldest !== undefined) this.#stepBytes -= sizeOfChange(oldest);
-  }
 }
 
-const sum = (changes: readonly Change[]): number => changes.reduce((total, change) => total + sizeOfChange(change), 0);
+const sum = (changes: readonly Change[]): number =>
+  changes.reduce((total, { before, after }) => total + sizeOf(before) + sizeOf(after), 0);

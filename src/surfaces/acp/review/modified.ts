@@ -59,6 +59,7 @@ export function overwrittenBy(content: Held | Lost): Overwritten | undefined {
   return { ...(size === undefined ? {} : { size }), ...(hash === undefined ? {} : { hash }) };
 }
 
+const OMITTED: Held = { kind: "text", text: "", hash: "", size: 0 };
 /** Maximum files in the modified set; the oldest are dropped. */
 const MAX_FILES = 10_000;
 
@@ -99,7 +100,7 @@ export class ModifiedSet {
     const next: Tracked =
       known === undefined
         ? { place, first, latest, omitted: false }
-        : { ...known, latest: known.omitted ? { kind: "text", text: "", hash: "", size: 0 } : latest };
+        : { ...known, latest: known.omitted ? OMITTED : latest };
     this.#bytes += sizeOfTracked(next) - (known === undefined ? 0 : sizeOfTracked(known));
     this.#files.set(key, next);
     this.#dropOverLimits();
@@ -115,10 +116,9 @@ export class ModifiedSet {
     for (const [old, tracked] of this.#files) {
       if (this.#bytes <= this.#limit) break;
       this.#bytes -= sizeOfTracked(tracked);
-      const nothing: Held = { kind: "text", text: "", hash: "", size: 0 };
       const overwritten = overwrittenBy(tracked.first);
-      const first: Held | Lost = overwritten === undefined ? nothing : { kind: "lost", ...overwritten };
-      this.#files.set(old, { ...tracked, first, latest: nothing, omitted: true });
+      const first: Held | Lost = overwritten === undefined ? OMITTED : { kind: "lost", ...overwritten };
+      this.#files.set(old, { ...tracked, first, latest: OMITTED, omitted: true });
     }
   }
 }

@@ -15,7 +15,7 @@ import {
   hashOfText,
 } from "../files/files.js";
 import type { Mount } from "../files/mounts.js";
-import { heldPart, textContent } from "../files/write-text.js";
+import { heldPart, noteHashes, textContent } from "../files/write-text.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
 import { type ChangeRequest, Rejected, requireApproval, requireThisApproval } from "../review/approval.js";
 import type { Trace } from "../review/audit.js";
@@ -193,11 +193,4 @@ async function remember(
   if (unsaved === undefined) session.changes.record(kept);
   else session.changes.record({ ...kept, buffer: unsaved }, textContent(unsaved.text));
   if (after.kind === "text") session.buffers.saved(place.key, after.text, after.hash);
-}
-
-function noteHashes(trace: Trace, before: Content, after: Content): void {
-  const hashIn = (content: Content): string | null => ("hash" in content ? content.hash : null);
-  if (before.kind !== "unseen") trace.hashBefore = hashIn(before);
-  if (after.kind !== "unseen") trace.hashAfter = hashIn(after);
-  if ("size" in after) trace.bytes = after.size;
 }

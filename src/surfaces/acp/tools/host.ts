@@ -15,22 +15,21 @@ import { type FileCalls, type FilePlace, isByPath } from "../files/files.js";
 import { findPlace, type Mount } from "../files/mounts.js";
 import { unsavedAt } from "../files/read-text.js";
 import { type AcpSession, audit, type Peer } from "../protocol/handlers.js";
+import { CLIENT_NAME } from "../protocol/negotiate.js";
 import type { Reach } from "../protocol/session.js";
 import { Rejected } from "../review/approval.js";
 import type { Trace } from "../review/audit.js";
 import { change, type ToolRun } from "./change.js";
 
-/** The tools of a session that is about to be opened. */
+/** Places of a session that is about to be opened. */
 export interface OfferedTools {
-  /** Of the server. */
-  readonly name: string;
-  readonly operations: readonly OperationMetadata[];
   readonly reach: readonly Reach[];
   readonly mounts: readonly Mount[];
 }
 
 export function toolHost(peer: Peer, offered: OfferedTools, session: () => Promise<AcpSession>): McpHost {
-  const { operations, reach, mounts, name } = offered;
+  const { operations = [] } = peer.host.adapter;
+  const { reach, mounts } = offered;
   const roots = new Set(reach.map(({ place: [root = ""] }) => root));
   const [first] = roots;
   const onlyRoot = roots.size === 1 ? first : undefined;
@@ -41,7 +40,7 @@ export function toolHost(peer: Peer, offered: OfferedTools, session: () => Promi
   const offers = (operation: string): boolean => tools.some((tool) => tool.name === operation);
   const budget = { ...READ_BUDGET, offers };
   return {
-    serverInfo: { name, version: packageVersion() },
+    serverInfo: { name: CLIENT_NAME, version: packageVersion() },
     instructions: `${instructions(onlyRoot !== undefined)} ${directoriesText(reach)}`,
     tools,
     maxWaitMs: undefined,

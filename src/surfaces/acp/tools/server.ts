@@ -7,6 +7,7 @@ import { adapterError } from "../../../core/errors/errors.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { Methods } from "../../mcp/methods.js";
 import { type AcpSession, audit, type Peer, type ToolServer } from "../protocol/handlers.js";
+import { CLIENT_NAME } from "../protocol/negotiate.js";
 import { type OfferedTools, toolHost } from "./host.js";
 
 const METHOD = "mcp/message";
@@ -34,7 +35,7 @@ export function serveTools(peer: Peer, offered: OfferedTools): ToolServer {
   };
   const serverId = randomUUID();
   const server: Served = {
-    declaration: { type: "acp", name: offered.name, serverId } as unknown as McpServer,
+    declaration: { type: "acp", name: CLIENT_NAME, serverId } as unknown as McpServer,
     methods: new Methods(toolHost(peer, offered, bound), () => undefined),
     running: new Set(),
     signal: stop.signal,
@@ -57,16 +58,9 @@ interface Incoming {
   readonly agent: Pick<ClientContext, "notify">;
 }
 
-/** Answers `mcp/message`. */
-export const answerTools = (peer: Peer, { params, signal, agent }: Incoming): Promise<object> =>
-  serve(peer, fieldsOf(params), { signal, tell: (note) => agent.notify(METHOD, note) });
-
-/** @returns the answer of MCP, which may be an error @throws RequestError of the binding */
-async function serve(
-  peer: Peer,
-  { serverId, requestId, method, params }: Readonly<Record<string, unknown>>,
-  { signal: cancelled, tell }: { readonly signal: AbortSignal; tell(note: object): Promise<void> },
-): Promise<object> {
+/** Answers `mcp/message`. @returns the answer of MCP, which may be an error @throws RequestError of the binding */
+export async function answerTools(peer: Peer, { params: sent, signal: cancelled, agent }: Incoming): Promise<object> {
+  const { serverId, requestId, method, params } = fieldsOf(sent);
   const startedMs = peer.host.clock.monotonicMs();
   const refused = (outcome: string, error: RequestError): RequestError => {
     audit(peer, { method: METHOD, outcome, startedMs, trace: { sessionId: "", bytes: 0 } });
@@ -87,7 +81,7 @@ async function serve(
     const request = { jsonrpc: "2.0", id: requestId, method, params: isObject(params) ? params : undefined } as const;
     const note = (message: { readonly method: string; readonly params?: unknown }): void => {
       if (!server.running.has(requestId)) return;
-      tell({ serverId, requestId, method: message.method, params: message.params }).catch(() => {});
+      agent.notify(METHOD, { serverId, requestId, method: message.method, params: message.params }).catch(() => {});
     };
     const outcome = await server.methods.outcome(request, { era: "modern", signal, note });
     if (signal.aborted) throw RequestError.requestCancelled();
