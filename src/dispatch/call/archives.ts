@@ -26,17 +26,25 @@ export function requireLook(archive: ArchivePath, { root, changes }: PlaceReques
     throw refusal({ root, path }, call);
   }
   if (!archive.isNested) return;
-  const told = `Cannot look into an archive in an archive: ${pathText(path)}. Extract the outer one with archive:extract`;
-  throw adapterError("NOT_SUPPORTED", told, { ...at({ root, path }), next: EXTRACT });
+  const told = `Cannot look into an archive in an archive: ${pathText(path)}`;
+  const [advice, next] = offersExtract(call)
+    ? ([`Extract the outer one with ${EXTRACT}`, { next: { tool: EXTRACT } }] as const)
+    : (["Ask for the outer one to be extracted", {}] as const);
+  throw adapterError("NOT_SUPPORTED", `${told}. ${advice}`, { ...at({ root, path }), ...next });
 }
 
-const EXTRACT = { tool: "archive:extract" } as const;
+const EXTRACT = "archive:extract";
 
-function refusal(place: Place, { name, operation: { changes } }: CallState): FileAdapterError {
-  const told = changes
-    ? "Cannot write an archive entry: use archive:extract or archive:zip"
-    : `${name} does not look into archives: use archive:extract`;
-  return adapterError("NOT_SUPPORTED", told, { ...at(place), next: EXTRACT });
+/** Whether the caller may be told to extract: a model is, if its list of tools has that. */
+const offersExtract = ({ context: { budget } }: CallState): boolean => budget?.offers?.(EXTRACT) !== false;
+
+function refusal(place: Place, call: CallState): FileAdapterError {
+  const { changes } = call.operation;
+  const told = changes ? "Cannot write an archive entry" : `${call.name} does not look into archives`;
+  const tool = offersExtract(call) ? EXTRACT : changes ? "file:write" : "file:list";
+  const advice = tool === "file:write" ? `read it, and write outside the archive with ${tool}` : `use ${tool}`;
+  const more = changes && tool === EXTRACT ? " or archive:zip" : "";
+  return adapterError("NOT_SUPPORTED", `${told}: ${advice}${more}`, { ...at(place), next: { tool } });
 }
 
 /** The whole path of a place in an archive. @param archive where that lies */

@@ -28,6 +28,7 @@ const folder = makeFolder({
   "read-only.json5": `{ file: { roots: { a: { path: "docs", readOnly: true }, b: { temp: true, readOnly: true } } } }`,
   "full.json5": `{ mcp: { tools: "full" } }`,
   "none.json5": "[]",
+  "archives.json5": `{ mcp: { includeAdapters: ["file", "archive"] }, file: { roots: { r: { path: "docs" } } } }`,
 });
 
 let everyday: readonly ListedTool[];
@@ -343,6 +344,45 @@ describe("a string in the arguments of a tool", () => {
     const { input } = toolInput(tool(FIELDS), given, undefined) as { input: Record<string, unknown> };
     expect(Object.keys(input)).toEqual(["__proto__", "list"]);
     expect(Object.getPrototypeOf(input)).toBe(Object.prototype);
+  });
+});
+
+describe("the refusal of what archives cannot do", () => {
+  const CALLS: readonly (readonly [name: string, args: object])[] = [
+    ["file_write", { path: "x.zip!/a", content: "x" }],
+    ["file_edit", { path: "x.zip!/a", oldText: "a", newText: "b" }],
+    ["file_delete", { path: "x.zip!/a" }],
+    ["file_copy", { path: "x.zip!/a", to: "a" }],
+    ["file_du", { path: "x.zip!" }],
+    ["file_read", { path: "x.zip!/y.zip!/a" }],
+  ];
+  const NAMES = /\b(?:file|archive)[_:]\w+/g;
+
+  async function adviceOf(args: readonly string[]) {
+    const listed = (await toolsOf(args, folder)).map(({ name }) => name);
+    const raw = await rawHere(args, { cwd: folder });
+    const texts: string[] = [];
+    for (const [name, input] of CALLS) {
+      const { result: answer } = await raw.call(name, input);
+      expect(answer._meta).toMatchObject({ "venue-files/error": { errorCode: "NOT_SUPPORTED" } });
+      texts.push(answer.content.map((one) => ("text" in one ? one["text"] : "")).join("\n"));
+    }
+    await raw.process.stop();
+    return { listed, texts };
+  }
+
+  test("names tools that are in the list", async () => {
+    const { listed, texts } = await adviceOf([]);
+    const named = texts.map((text) => text.replace(/^file:du/, "").match(NAMES) ?? []);
+    for (const name of named.flat()) expect(listed).toContain(name);
+    expect(named.map(([name]) => name)).toEqual([...Array(4).fill("file_write"), "file_list", undefined]);
+    expect(texts.at(-1)).toContain("Ask for the outer one to be extracted");
+  });
+
+  test("names the tool that extracts where it is offered", async () => {
+    const { listed, texts } = await adviceOf(["--config", "archives.json5"]);
+    expect(listed).toContain("archive_extract");
+    for (const text of texts) expect(text).toContain("archive:extract");
   });
 });
 
