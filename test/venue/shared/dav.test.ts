@@ -149,6 +149,34 @@ describeWhere(hasPostgres, NO_POSTGRES)("WebDAV at two instances holds", () => {
     await dav(one, "DELETE", "mine/b.txt");
   });
 
+  test("properties: where the engine goes away in the middle, nothing is done and the client comes again", async () => {
+    await dav(one, "PUT", "mine/a.txt", {}, "x");
+    await set(one, "mine/a.txt", "first");
+    const time = async () =>
+      /getlastmodified>([^<]*)/.exec((await dav(two, "PROPFIND", "mine/a.txt", { depth: "0" })).text)?.[1];
+    const before = await time();
+    const gone = "BEGIN RAISE EXCEPTION 'gone' USING ERRCODE = '57P01'; END";
+    await ground.sql(`CREATE FUNCTION gone() RETURNS trigger LANGUAGE plpgsql AS '${gone.replaceAll("'", "''")}'`);
+    await ground.sql("CREATE TRIGGER gone BEFORE INSERT ON dav_property FOR EACH ROW EXECUTE FUNCTION gone()");
+    const timed = setting("second").replace("<D:prop>", "<D:prop><D:getlastmodified>1000000000</D:getlastmodified>");
+    const made = setting("top").replaceAll("propertyupdate", "mkcol");
+    for (const [method, path, body] of [
+      ["PROPPATCH", "mine/a.txt", timed],
+      ["MKCOL", "mine/new", made],
+    ] as const) {
+      const { status, retry, text } = await dav(two, method, path, {}, body);
+      expect([status, retry]).toEqual([503, "1"]);
+      expect(text).toContain("SHARED_STATE_UNAVAILABLE");
+    }
+    await ground.sql("DROP FUNCTION gone() CASCADE");
+    expect(await told(one, "mine/a.txt")).toEqual({ "/dav/mine/a.txt": ["first"] });
+    expect(await time()).toBe(before);
+    expect((await dav(one, "PROPFIND", "mine/new", { depth: "0" })).status).toBe(404);
+    expect((await dav(one, "MKCOL", "mine/new", {}, made)).status).toBe(201);
+    expect(await told(two, "mine/new/")).toEqual({ "/dav/mine/new/": ["top"] });
+    for (const name of ["a.txt", "new"]) await dav(one, "DELETE", `mine/${name}`);
+  });
+
   test("properties: a row that the venue did not seal for its place tells nobody anything", async () => {
     for (const name of ["a.txt", "b.txt"]) {
       await dav(one, "PUT", `mine/${name}`, {}, "x");
@@ -223,7 +251,7 @@ describeWhere(hasPostgres, NO_POSTGRES)("a change over WebDAV", () => {
     query.mockRestore();
     await until(async () => (await found()).length === 0);
     jest.spyOn(shared, "transaction").mockRejectedValueOnce(new Error("away"));
-    expect(await properties?.change(spot, false, new Map([["{a}c", "x"]]))).toBe(false);
+    await expect(properties?.change(spot, false, new Map([["{a}c", "x"]]))).rejects.toThrow("away");
     expect(await found()).toEqual([]);
   });
 });

@@ -26,6 +26,7 @@ export interface Served {
 
 export interface DavAnswer {
   readonly status: number;
+  readonly retry: string | null;
   readonly token: string;
   readonly text: string;
 }
@@ -136,5 +137,6 @@ export async function dav(
   const authorization = `Bearer ${local(to)}`;
   const init = { method, headers: { authorization, ...headers }, ...(body === undefined ? {} : { body }) };
   const response = await fetch(`${to.url}/dav/${path}`, init);
-  return { status: response.status, token: response.headers.get("lock-token") ?? "", text: await response.text() };
+  const [token, retry] = [response.headers.get("lock-token") ?? "", response.headers.get("retry-after")];
+  return { status: response.status, retry, token, text: await response.text() };
 }

@@ -150,7 +150,7 @@ export class SharedProperties extends DeadProperties {
   }
 
   override async change(spot: Spot, isCollection: boolean, changes: PropertyChanges): Promise<boolean> {
-    return changes.size === 0 || this.#rows.change(spot, isCollection, changes).catch(() => false);
+    return changes.size === 0 || this.#rows.change(spot, isCollection, changes);
   }
 
   override async hasRoomForCopy(spot: Spot): Promise<boolean> {

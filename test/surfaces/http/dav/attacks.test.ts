@@ -594,6 +594,7 @@ describe("what clients get wrong", () => {
       ["no xml", "make it", 415],
       ["a propertyupdate", '<D:propertyupdate xmlns:D="DAV:"/>', 415],
       ["a calendar", body('<D:resourcetype><D:collection/><c xmlns="urn:c"/></D:resourcetype>'), 403],
+      ["a property that is too large", body(`${type}<x:large>${"x".repeat(8193)}</x:large>`), 507],
       ["a property of the venue's own", body(`${type}<D:getetag>"x"</D:getetag>`), 403],
     ])("of %s makes nothing", async (_, text, status) => {
       expect(await venue.status("MKCOL", "/dav/docs/not-made", { body: text })).toBe(status);

@@ -1,6 +1,7 @@
 // MKCOL and DELETE.
 
 import type { FastifyReply } from "fastify";
+import type { JsonObject } from "../../../../core/ports/adapter.js";
 import { announcesBody } from "../../admission/connections.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall } from "../call.js";
@@ -13,7 +14,7 @@ import { deadOf, type Planned, plan, propertiesIn } from "./proppatch.js";
 
 export async function mkcol(call: DavCall): Promise<FastifyReply> {
   const { target, exchange } = call;
-  const planned = planOf(await mkcolBody(call));
+  const properties = deadOf(planOf(await mkcolBody(call)));
   const { root, space, segments } = target;
   if (root === undefined || (space === "dav" && segments.length === 0)) throw exists();
   await call.requireDrive(target);
@@ -24,7 +25,14 @@ export async function mkcol(call: DavCall): Promise<FastifyReply> {
   if (!created) throw exists();
   const spot = call.spotOf(target);
   call.properties.drop(spot);
-  await call.properties.change(spot, true, deadOf(planned));
+  let isKept = false;
+  try {
+    isKept = call.properties.fits(spot, true, properties) && (await call.properties.change(spot, true, properties));
+  } finally {
+    // All is made or nothing. Who may not delete leaves the collection.
+    if (!isKept) await takeAway(call, root).catch(() => {});
+  }
+  if (!isKept) throw new HttpError(507, "There is no room for the properties of the collection");
   return sendEmpty(exchange.reply, 201);
 }
 
@@ -74,8 +82,11 @@ export async function remove(call: DavCall): Promise<FastifyReply> {
   const conditions = await evaluateConditions(call);
   await requireUnlocked(call, conditions, [{ place: target, isTree: true, isMember: true }]);
   const version = conditions.versionOf(target);
-  if (segments.length === 0) await call.runOnDrive("delete-drive", root);
-  else await call.run("delete", target, { recursive: true, ...(version === undefined ? {} : { ifMatch: version }) });
+  await takeAway(call, root, { recursive: true, ...(version === undefined ? {} : { ifMatch: version }) });
   call.forget(target);
   return sendEmpty(exchange.reply, 204);
 }
+
+/** Deletes the target, which lies in a root or drive or is that drive. */
+const takeAway = (call: DavCall, root: string, input: JsonObject = {}): Promise<unknown> =>
+  call.target.segments.length === 0 ? call.runOnDrive("delete-drive", root) : call.run("delete", call.target, input);

@@ -49,10 +49,15 @@ export async function proppatch(call: DavCall): Promise<FastifyReply> {
   let isRefused = all.some(({ refused }) => refused !== undefined);
   const modified = all.findLast((one) => one.modified !== undefined)?.modified;
   await call.run("touch", target, isRefused || modified === undefined ? {} : { modified });
-  if (!isRefused && !(await properties.change(spot, isCollection, dead))) {
-    [all, isRefused] = [refuse(), true];
-    // None or all of them are done.
-    if (modified !== undefined) await call.run("touch", target, { modified: found.modified });
+  if (!isRefused) {
+    let isKept = false;
+    try {
+      isKept = await properties.change(spot, isCollection, dead);
+    } finally {
+      // None or all of them are done.
+      if (!isKept && modified !== undefined) await call.run("touch", target, { modified: found.modified });
+    }
+    if (!isKept) [all, isRefused] = [refuse(), true];
   }
   const response = element("D:response", [
     element("D:href", call.hrefOf(target, isCollection)),

@@ -62,7 +62,7 @@ export class DeadProperties {
     return after !== undefined && this.#bytes - sizeOf(before) + sizeOf(after) <= DeadProperties.MOST_BYTES;
   }
 
-  /** @returns `false`: they cannot be kept, and none was changed */
+  /** @returns `false`: they cannot be kept, and none was changed @throws SHARED_STATE_UNAVAILABLE */
   async change(spot: Spot, isCollection: boolean, changes: PropertyChanges): Promise<boolean> {
     if (changes.size === 0) return true;
     const before = this.of(spot, isCollection);
