@@ -401,6 +401,13 @@ describe("locks", () => {
       expect(await venue.status("PUT", `${at}/a`, { as: "bob", body: "x" })).toBe(204);
     });
 
+    test("that has ended holds off nobody, from what is around it neither", async () => {
+      const at = await folder();
+      expect((await lock(`${at}/a`, { headers: { timeout: "Second-1" } })).status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 1100));
+      expect(await venue.status("DELETE", at, { as: "bob" })).toBe(204);
+    });
+
     test("names the lock in the refusal, to those with rights alone", async () => {
       const at = await folder();
       const held = await lock(at);

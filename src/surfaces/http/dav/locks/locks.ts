@@ -61,7 +61,6 @@ export class Locks {
   readonly #byToken = new Map<string, Lock>();
   /** By tree and path. */
   readonly #bySpot = new Map<string, Set<Lock>>();
-  readonly #counts = new Map<string, number>();
   readonly #most: number;
   readonly #now: () => number;
 
@@ -98,7 +97,7 @@ export class Locks {
 
   /** Locks taken somewhere below a place. */
   below({ tree, segments }: Spot): Lock[] {
-    return [...this.#byToken.values()].filter(({ spot }) => spot.tree === tree && isBelow(spot.segments, segments));
+    return this.all().filter(({ spot }) => spot.tree === tree && isBelow(spot.segments, segments));
   }
 
   /** All in force, the oldest first. */
@@ -121,15 +120,16 @@ export class Locks {
   /** Locks that stand in the way of another. */
   conflicting({ spot, isDeep, isExclusive }: Pick<LockRequest, "spot" | "isDeep" | "isExclusive">): Lock[] {
     const near = [...this.covering(spot), ...(isDeep ? this.below(spot) : [])];
-    return near.filter((lock) => this.#isAlive(lock) && (isExclusive || lock.isExclusive));
+    return near.filter((lock) => isExclusive || lock.isExclusive);
   }
 
   take(request: LockRequest): Awaitable<Taken> {
     const [conflict] = this.conflicting(request);
     if (conflict !== undefined) return { conflict };
-    if (!this.#hasRoom(request.caller)) this.#sweep();
-    if (!this.#hasRoom(request.caller)) return undefined;
-    const { seconds } = request;
+    const { caller, seconds } = request;
+    const all = this.all();
+    const own = all.filter((lock) => lock.caller === caller);
+    if (all.length >= this.#most || own.length >= Locks.MOST_PER_CALLER) return undefined;
     const now = this.#now();
     const lock: Lock = {
       ...request,
@@ -155,7 +155,6 @@ export class Locks {
     const here = this.#bySpot.get(key);
     if (here === undefined) this.#bySpot.set(key, new Set([lock]));
     else here.add(lock);
-    this.#counts.set(lock.caller, this.#count(lock.caller) + 1);
   }
 
   /** @param hash of the locked file as the holder knows it now */
@@ -184,27 +183,12 @@ export class Locks {
     const here = this.#bySpot.get(key);
     here?.delete(lock);
     if (here?.size === 0) this.#bySpot.delete(key);
-    const left = this.#count(lock.caller) - 1;
-    if (left > 0) this.#counts.set(lock.caller, left);
-    else this.#counts.delete(lock.caller);
   }
 
   #isAlive(lock: Lock): boolean {
     if (lock.expires > this.#now()) return true;
     this.forget(lock);
     return false;
-  }
-
-  #hasRoom(caller: string): boolean {
-    return this.#byToken.size < this.#most && this.#count(caller) < Locks.MOST_PER_CALLER;
-  }
-
-  #sweep(): void {
-    for (const lock of [...this.#byToken.values()]) this.#isAlive(lock);
-  }
-
-  #count(caller: string): number {
-    return this.#counts.get(caller) ?? 0;
   }
 }
 
