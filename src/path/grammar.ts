@@ -68,11 +68,6 @@ export function parsePath(
 const withHint = ({ code, message, data }: FileAdapterError, hint: string): FileAdapterError =>
   adapterError(code, message, { ...data, hint });
 
-const PLAIN = /^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
-
-/** Whether a relative path is its own canonical form, as nearly all are; a fast test, which says of some others that they are not. */
-export const isPlainPath = (text: string): boolean => PLAIN.test(text);
-
 /** A path of segments that are known to be canonical. */
 export function relPath(segments: readonly string[]): RelPath {
   return { segments, text: segments.join("/") } as RelPath;

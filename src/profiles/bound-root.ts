@@ -6,14 +6,9 @@ import { adapterError, FileAdapterError } from "../core/errors/errors.js";
 import type { SurfaceContext } from "../core/ports/adapter.js";
 import type { ExecRequest, SandboxProcess } from "../core/ports/sandbox.js";
 import { fieldsOf } from "../core/unknown.js";
-import { isPlainPath, parsePath } from "../path/grammar.js";
+import { parsePath } from "../path/grammar.js";
 import type { FileInputs, FileOutputs } from "../schema/types.js";
 import type { BoundOperation, BoundRoot, BoundWishes, Profile, ProfileHost } from "./profile.js";
-
-const NO_WISHES: BoundWishes = {};
-
-/** Default mount point in the sandbox. */
-const WORKSPACE = "/workspace";
 
 /** Root and prefix that a profile is bound to. */
 export interface Bound {
@@ -37,20 +32,16 @@ const EMPTY: { readonly [Name in BoundOperation]?: FileOutputs[Name] } = {
   },
 };
 
-/** @param tool name recorded in the audit */
-export function bindCall(host: ProfileHost, bound: Bound, context: SurfaceContext, tool: string): CountedRoot {
-  return new CountedRoot({ host, bound, context, tool });
-}
-
 interface CallParts {
   readonly host: ProfileHost;
   readonly bound: Bound;
   readonly context: SurfaceContext;
+  /** Name recorded in the audit. */
   readonly tool: string;
 }
 
 /** A bound root that counts its operations. */
-class CountedRoot implements BoundRoot {
+export class CountedRoot implements BoundRoot {
   /** Operations started so far. */
   calls = 0;
   readonly #parts: CallParts;
@@ -76,7 +67,7 @@ class CountedRoot implements BoundRoot {
     return this.#parts.host.roots.some(({ name, readOnly }) => name === this.root && readOnly);
   }
 
-  async exec(request: Omit<ExecRequest, "mounts">, at = WORKSPACE): Promise<SandboxProcess> {
+  async exec(request: Omit<ExecRequest, "mounts">, at: string): Promise<SandboxProcess> {
     const { host, bound } = this.#parts;
     const { root, prefixPath: prefix, snapshot = false } = bound;
     this.calls++;
@@ -91,31 +82,27 @@ class CountedRoot implements BoundRoot {
   async invoke<Name extends BoundOperation>(
     operation: Name,
     input: Omit<FileInputs[Name], "root">,
-    wishes: BoundWishes = NO_WISHES,
+    wishes: BoundWishes = {},
   ): Promise<FileOutputs[Name]> {
     const { host, bound } = this.#parts;
     const { root, prefixPath } = bound;
     const path = rootPath(bound, input.path ?? "");
     this.calls++;
     try {
-      const context = this.#contextOf(wishes);
-      // Object.assign, not a spread: validating an object made by a spread is slower than the rest of a small call.
-      const given = Object.assign({ root, path }, input);
-      given.path = path;
-      const output = parseOutput(operation, await host.invoke(operation, given, context));
-      return prefixPath === "" ? output : toSessionPaths(output, { bound, path });
+      const given = await host.invoke(operation, { ...input, root, path }, this.#contextOf(wishes));
+      // The operation's schema guarantees the type.
+      const output = given as FileOutputs[Name];
+      return prefixPath === "" ? output : toSessionPaths(output, bound, path);
     } catch (error) {
       if (prefixPath === "" || !(error instanceof FileAdapterError)) throw error;
       const isMissing = error.code === "NOT_FOUND" && path === prefixPath;
-      if (isMissing && operation in EMPTY) return parseOutput(operation, EMPTY[operation]);
+      const empty: FileOutputs[Name] | undefined = isMissing ? EMPTY[operation] : undefined;
+      if (empty !== undefined) return empty;
       throw withoutPrefix(error, bound);
     }
   }
 
-  /**
-   * The caller's budget is dropped, since a profile has its own limits. One spread, and that first: other forms are
-   * slower than the rest of a small call.
-   */
+  /** The caller's budget is dropped, since a profile has its own limits. */
   #contextOf({ terms, removesFilesOnly }: BoundWishes): SurfaceContext {
     const { bound, context, tool } = this.#parts;
     const floor = bound.prefix.length;
@@ -130,8 +117,7 @@ class CountedRoot implements BoundRoot {
 /** Converts a tool's path to a path of the root. Normalised first, so that `..` cannot lead above the prefix. */
 function rootPath({ root, prefixPath }: Bound, path: string): string {
   if (prefixPath === "") return path;
-  const relative = path.startsWith("/") ? path.slice(1) : path;
-  const below = isPlainPath(relative) ? relative : parsePath(root, path).segments.join("/");
+  const below = parsePath(root, path).segments.join("/");
   return below === "" ? prefixPath : `${prefixPath}/${below}`;
 }
 
@@ -139,18 +125,12 @@ function shorten({ prefixPath }: Bound, path: string): string {
   return path.startsWith(prefixPath) && path[prefixPath.length] === "/" ? path.slice(prefixPath.length + 1) : "";
 }
 
-interface Placed {
-  readonly bound: Bound;
-  readonly path: string;
-}
-
-/** The operation's schema guarantees the type. */
-function parseOutput<Name extends BoundOperation>(_operation: Name, output: unknown): FileOutputs[Name] {
-  return output as FileOutputs[Name];
-}
-
-/** Rewrites the paths of a result relative to the prefix. */
-function toSessionPaths<Output extends FileOutputs[BoundOperation]>(output: Output, { bound, path }: Placed): Output {
+/** Rewrites the paths of a result relative to the prefix. @param path the path of the operation */
+function toSessionPaths<Output extends FileOutputs[BoundOperation]>(
+  output: Output,
+  bound: Bound,
+  path: string,
+): Output {
   if ("exists" in output && output.exists === false && path === bound.prefixPath) {
     return { ...output, exists: true, type: "directory", size: 0, modified: 0, readOnly: false };
   }

@@ -4,12 +4,12 @@ import { ConfigError } from "../config/errors.js";
 import { approvalAdvice } from "../core/errors/approval-texts.js";
 import { type ErrorCode, errorOutput, FileAdapterError } from "../core/errors/errors.js";
 import { escapeText, internalError, unknownOperation } from "../core/errors/texts.js";
-import { type Awaitable, isPending } from "../core/io.js";
+import type { Awaitable } from "../core/io.js";
 import type { JsonObject, SurfaceContext } from "../core/ports/adapter.js";
 import { isObject } from "../core/unknown.js";
 import { parsePath } from "../path/grammar.js";
 import { InputValidator } from "../schema/validate.js";
-import { type Bound, bindCall } from "./bound-root.js";
+import { type Bound, CountedRoot } from "./bound-root.js";
 import { everruns } from "./everruns/everruns.js";
 import { jettson } from "./jettson/jettson.js";
 import {
@@ -55,7 +55,7 @@ export interface InstanceOptions {
   /** Receives unexpected errors. */
   readonly onInternalError?: (error: unknown, id: string) => void;
   /** Absent: no tool runs commands, whatever the binding says. */
-  readonly shell?: ProfileShell;
+  readonly shell?: ProfileShell | undefined;
 }
 
 /**
@@ -73,13 +73,14 @@ export function openProfile(
   if (!host.roots.some((root) => root.name === binding.root)) {
     throw invalidProfile(`Root '${escapeText(binding.root)}' of profile '${name}' does not exist`);
   }
-  const open = profile.open(binding, { host, ...(shell === undefined ? {} : { shell }) });
+  const open = profile.open(binding, { host, shell });
   const { root, snapshot } = binding;
   const prefix = prefixOf(binding);
   const bound: Bound = { root, prefix, prefixPath: prefix.join("/"), links: profile.links, snapshot };
   const known = new Map(open.tools.map((tool) => [tool.name, tool]));
   const validator = new InputValidator();
-  const bind = (tool: string, context: SurfaceContext) => bindCall(host, bound, context, `${name}:${tool}`);
+  const bind = (tool: string, context: SurfaceContext) =>
+    new CountedRoot({ host, bound, context, tool: `${name}:${tool}` });
 
   /** @returns error code and text of a failure */
   const faultOf = (error: unknown, tool: string, args: unknown): { code: ErrorCode; text: string } => {
@@ -109,9 +110,9 @@ export function openProfile(
       const root = bind(toolName, approval === undefined ? context : { ...context, approval });
       try {
         if (tool.ready !== undefined) await tool.ready();
-        const checking = check(tool, args);
-        if (isPending(checking)) await checking;
-        return await tool.run(parseArguments(args), root);
+        await check(tool, args);
+        // The tool's schema guarantees an object.
+        return await tool.run(args as JsonObject, root);
       } catch (error) {
         const { code, text } = faultOf(error, toolName, args);
         if (root.calls === 0) host.refused({ operation: `${name}:${toolName}`, root: root.root, context, code });
@@ -132,9 +133,6 @@ function splitApproval(given: unknown, { changes }: ProfileTool): { args: unknow
   const { approval, ...args } = given;
   return { args, approval };
 }
-
-/** The tool's schema guarantees an object. */
-const parseArguments = (args: unknown): JsonObject => args as JsonObject;
 
 const invalidProfile = (text: string): ConfigError => new ConfigError([text], 78);
 

@@ -24,11 +24,7 @@ export function createToolProfile(
 ): ToolProfile {
   const { shell } = binding;
   const config = shell && { ...DEFAULT_SHELL, ...shell, limits: { ...DEFAULT_SHELL.limits, ...shell.limits } };
-  return openProfile(
-    parseHost(adapter),
-    binding,
-    config === undefined ? {} : { shell: openShell(() => createSandbox(config)) },
-  );
+  return openProfile(parseHost(adapter), binding, { shell: config && openShell(() => createSandbox(config)) });
 }
 
 /** @throws TypeError if the adapter was not made by `createFileAdapter` */

@@ -67,10 +67,10 @@ export interface BoundRoot {
   ): Promise<FileOutputs[Name]>;
   /**
    * Runs a command in a sandbox with only this directory mounted.
-   * @param at mount point, default `/workspace`
+   * @param at mount point
    * @throws FileAdapterError
    */
-  exec(request: Omit<ExecRequest, "mounts">, at?: string): Promise<SandboxProcess>;
+  exec(request: Omit<ExecRequest, "mounts">, at: string): Promise<SandboxProcess>;
   /** Whether the caller has cancelled the call. */
   readonly isCancelled: boolean;
   /** Takes the progress of the call; absent: nobody wants to know. */
@@ -144,7 +144,10 @@ export interface Profile {
   /** How tools treat symlinks: follow those that stay inside, or refuse every path with one. */
   readonly links: "follow" | "refuse";
   /** @throws ConfigError if the binding does not fit this profile */
-  open(binding: ProfileBinding, parts: { readonly host: ProfileHost; readonly shell?: ProfileShell }): OpenProfile;
+  open(
+    binding: ProfileBinding,
+    parts: { readonly host: ProfileHost; readonly shell: ProfileShell | undefined },
+  ): OpenProfile;
 }
 
 /** The part of the file adapter that profiles use. */

@@ -2,7 +2,6 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { RelPath } from "../../src/core/call/path.js";
 import {
-  isPlainPath,
   isReachableName,
   isReservedName,
   MAX_PATH_BYTES,
@@ -72,21 +71,6 @@ describe("parsePath: what is accepted, and its canonical form", () => {
     const parsed = parsePath("r", text);
     expect(parsed.text).toBe(path);
     expect(parsed.segments).toEqual(path === "" ? [] : path.split("/"));
-  });
-});
-
-describe("isPlainPath: what is its own canonical form", () => {
-  test.each(["a", "a.txt", "docs/a.txt", "a-b/c_d/e..f", "-", "_/0", "a.", `${"x/".repeat(600)}x`])("%j is", (text) => {
-    expect(isPlainPath(text)).toBe(true);
-    if (text.length < 100) expect(parsePath("r", text).text).toBe(text);
-  });
-
-  // Of some of these, too, but it need not say so.
-  test.each([
-    ...["", "/", "/a", "a/", "a//b", ".", "..", "./a", "a/.", "a/..", "a/../b", ".git", "a/.b", "...", " a", "a b"],
-    ...["C:", "C:/a", "a\\b", "a\n", "a\0", "ä", "a\u2028", "~", "%2e%2e", "a/\u202e"],
-  ])("it does not say so of %j", (text) => {
-    expect(isPlainPath(text)).toBe(false);
   });
 });
 

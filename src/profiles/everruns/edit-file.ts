@@ -46,7 +46,8 @@ export async function editFile(
   path: string,
   { form: { isStrict, rebases }, ...call }: SessionCall & { readonly form: EditForm },
 ): Promise<JsonObject> {
-  const edits = (isStrict ? parseEdits : gatherEdits)(parseEditArguments(args));
+  // The tool's schema guarantees the types.
+  const edits = (isStrict ? parseEdits : gatherEdits)(args as EditArguments);
   const request = { path, edits, expected: String(args["expected_hash"]), rebases };
   const { output, file, changes } = await editWithRetries(request, call);
   const shown = call.paths.show(path);
@@ -62,9 +63,6 @@ export async function editFile(
     ...reportEdit({ text: file.text, changes, path: shown, firstLine: output.firstChangedLine }, call.monotonicMs),
   };
 }
-
-/** The tool's schema guarantees the types. */
-const parseEditArguments = (args: JsonObject): EditArguments => args as EditArguments;
 
 /** Retries after a concurrent change, so that the answer reflects the file's current state; nothing is rebased on one. */
 async function editWithRetries(request: EditRequest, call: SessionCall): Promise<Made> {

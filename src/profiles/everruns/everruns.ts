@@ -2,15 +2,12 @@
 
 import { ConfigError } from "../../config/errors.js";
 import { systemClock } from "../../core/clock.js";
-import type { BoundRoot, Profile, ProfileBinding, ProfileTool, SeedFile } from "../profile.js";
+import type { BoundRoot, Profile, ProfileBinding, SeedFile } from "../profile.js";
 import { BASH_050, bashTool, STRICT_BASH } from "./bash.js";
-import { grepFiles, listDirectory, readFile, renderRead } from "./files.js";
 import { ReadonlyFiles } from "./readonly-files.js";
-import { pathIn, type Session, textIn } from "./session-call.js";
 import { type SessionPaths, sessionPaths } from "./session-path.js";
-import { looking, sharedTools } from "./shared-tools.js";
 import { textOf } from "./texts.js";
-import { newTools } from "./variant-050.js";
+import { newTools, strictTools } from "./tools.js";
 
 /** Target of the seed files. */
 interface SeedBed {
@@ -85,27 +82,4 @@ async function seedFiles(seeds: readonly SeedFile[], { root, paths, files }: See
     await root.invoke("file:write", { path: session, ...body, parents: true }, { terms: { isUtf8: true } });
     files.set(session, readonly);
   }
-}
-
-// The seven file tools of the strict variant and their arguments.
-
-const STRICT_EDIT = { isStrict: true, rebases: false };
-
-function strictTools(session: Session): readonly ProfileTool[] {
-  const { write, edit, remove, stat } = sharedTools(session, STRICT_EDIT);
-  return [
-    { ...looking(session, "read_file", (args, call) => readFile(pathIn(args, session), call)), render: renderRead },
-    write,
-    edit,
-    looking(session, "list_directory", (args, call) => listDirectory(pathIn(args, session), call)),
-    looking(session, "grep_files", (args, call) =>
-      grepFiles(
-        pathIn(args, session),
-        { pattern: textIn(args, "pattern"), pathPattern: textIn(args, "path_pattern") },
-        call,
-      ),
-    ),
-    remove,
-    stat,
-  ];
 }

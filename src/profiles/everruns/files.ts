@@ -5,6 +5,7 @@ import { adapterError } from "../../core/errors/errors.js";
 import type { JsonObject, Rendering } from "../../core/ports/adapter.js";
 import { bySignature } from "../../ops/content/mime.js";
 import { lookAtImage } from "../../ops/rendering/image.js";
+import type { StatOutput } from "../../schema/types.js";
 import { changeOptions, hashIn, LOOKING, type SessionCall } from "./session-call.js";
 import { pathMatcher } from "./session-path.js";
 import { toolFault } from "./tool-fault.js";
@@ -13,11 +14,6 @@ import { truncationOf } from "./windows.js";
 /** Entries per page, and maximum pages per answer. */
 const PAGE = 10_000;
 const MAX_PAGES = 10;
-
-const createdIn = (output: object): number | undefined => {
-  const { created }: { created?: unknown } = output;
-  return typeof created === "number" ? created : undefined;
-};
 
 export async function writeFile(
   path: string,
@@ -98,7 +94,7 @@ const isAscending = (entries: readonly Listed[]): boolean =>
 /** Pages of a directory that changes meanwhile can repeat an entry. */
 const sortedOnce = (entries: readonly Listed[]): readonly Listed[] =>
   entries
-    .toSorted((left, right) => (left.path < right.path ? -1 : 1))
+    .toSorted((left, right) => order(left.path, right.path))
     .filter((entry, at, sorted) => entry.path !== sorted[at - 1]?.path);
 
 export async function deleteFile(path: string, recursive: boolean, call: SessionCall): Promise<JsonObject> {
@@ -112,11 +108,8 @@ export async function statFile(path: string, call: SessionCall): Promise<JsonObj
   const found = await call.root.invoke("file:stat", { path }, LOOKING);
   const shown = call.paths.show(path);
   if (!found.exists) return { path: shown, exists: false };
-  const { type, size = 0, modified = 0 } = found;
+  const { type, size = 0, modified = 0, created = modified }: StatOutput & { readonly created?: number } = found;
   const isDirectory = type === "directory";
-  const created = createdIn(found) ?? modified;
-  const updatedAt = isoTime(modified);
-  // Written out, here and above: spreads are slower than the rest of a small call.
   return {
     path: shown,
     name: path === "/" ? "/" : path.slice(path.lastIndexOf("/") + 1),
@@ -125,8 +118,8 @@ export async function statFile(path: string, call: SessionCall): Promise<JsonObj
     is_directory: isDirectory,
     is_readonly: call.root.readOnly || call.files.has(path),
     size_bytes: isDirectory ? 0 : size,
-    created_at: created === modified ? updatedAt : isoTime(created),
-    updated_at: updatedAt,
+    created_at: isoTime(created),
+    updated_at: isoTime(modified),
   };
 }
 
@@ -251,7 +244,7 @@ export async function findLines(
   return matches.sort((left, right) => order(left.path, right.path) || left.line_number - right.line_number);
 }
 
-const order = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
+export const order = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
 
 /** A partial result would look complete to the caller. */
 function incomplete(reason: string | undefined): Error {

@@ -1,7 +1,7 @@
 // The 0.50 tools that search: `glob`, `grep` and `grep_files`.
 
 import type { JsonObject } from "../../core/ports/adapter.js";
-import { findLines, type LineMatch, type LineWish } from "./files.js";
+import { findLines, type LineMatch, type LineWish, order } from "./files.js";
 import type { SessionCall } from "./session-call.js";
 import { compileGlob } from "./session-path.js";
 import { clip, truncationOf } from "./windows.js";
@@ -19,8 +19,6 @@ export async function globFiles(pattern: string, limit: number, { root, paths }:
   const all = found.paths.map((path) => paths.show(`/${path}`)).toSorted(order);
   return { paths: all.slice(0, limit), truncated: !found.complete || all.length > limit };
 }
-
-const order = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
 
 /** Arguments of a search of lines. */
 export interface SearchWish extends LineWish {

@@ -18,12 +18,7 @@ export interface SessionCall extends Session {
   readonly root: BoundRoot;
 }
 
-export const on = (root: BoundRoot, { paths, files, monotonicMs }: Session): SessionCall => ({
-  paths,
-  files,
-  monotonicMs,
-  root,
-});
+export const on = (root: BoundRoot, session: Session): SessionCall => ({ ...session, root });
 
 /** Terms of an operation that changes nothing. */
 export const LOOKING: { readonly terms: CallTerms } = { terms: { details: true, isUtf8: true } };

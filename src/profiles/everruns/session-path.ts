@@ -2,7 +2,6 @@
 
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText, pathEscapesRoot } from "../../core/errors/texts.js";
-import { isPlainPath } from "../../path/grammar.js";
 import { compileGlobs, type Globs } from "../../search/globs.js";
 import { toolFault } from "./tool-fault.js";
 
@@ -15,8 +14,6 @@ export interface SessionPaths {
   parse(text: string): string;
   /** The session path as callers see it. */
   show(path: string): string;
-  /** Session path from segments relative to the session's root. */
-  of(segments: readonly string[]): string;
   /** Text that replaces `/workspace` in descriptions: `""` without an alias. */
   readonly prefix: string;
 }
@@ -34,7 +31,6 @@ export function sessionPaths(alias: string | null): SessionPaths | undefined {
   }
   return {
     parse(text) {
-      if (isPlainPath(text)) return `/${text}`;
       const trimmed = text.trim();
       const segments = trimmed.split("/").filter((segment) => segment !== "" && segment !== ".");
       // Rejected even if the path would stay inside.
@@ -43,7 +39,6 @@ export function sessionPaths(alias: string | null): SessionPaths | undefined {
       return `/${(isBehindAlias ? segments.slice(names.length) : segments).join("/")}`;
     },
     show: (path) => (path === "/" ? prefix || "/" : `${prefix}${path}`),
-    of: (segments) => `/${segments.join("/")}`,
     prefix,
   };
 }
@@ -52,16 +47,18 @@ export function sessionPaths(alias: string | null): SessionPaths | undefined {
 
 const MAX_CHARS = 1000;
 
-/** Whether a file is selected. @param path session path without the leading slash */
-export type PathMatcher = (path: string) => boolean;
-
 /**
  * Compiles a `path_pattern`: a glob if it contains any of `* ? [ {`, otherwise a substring of the session path.
  * @param prefix the alias, or `""`
  * @param fault beginning of the text for a glob that is none
+ * @returns whether a file is selected, by its session path without the leading slash
  * @throws INVALID_PATTERN
  */
-export function pathMatcher(pattern: string, prefix: string, fault = "Invalid path pattern"): PathMatcher {
+export function pathMatcher(
+  pattern: string,
+  prefix: string,
+  fault = "Invalid path pattern",
+): (path: string) => boolean {
   if (pattern.length > MAX_CHARS) throw toolFault("INVALID_PATTERN", "Path pattern too long");
   const inside = withoutAlias(pattern, prefix);
   if (!/[*?[{]/.test(inside)) return (path) => `/${path}`.includes(inside);

@@ -1,12 +1,11 @@
-// The four file tools of the Jettson profile.
+// The four file tools of the Jettson profile, and their paths: `/workspace/…` or relative to the workspace.
 
 import { adapterError, type ErrorCode, FileAdapterError } from "../../core/errors/errors.js";
 import { invalidInput } from "../../core/errors/texts.js";
 import type { JsonObject } from "../../core/ports/adapter.js";
 import { READS } from "../../core/ports/operation.js";
 import { loadOperationSchema } from "../../schema/load.js";
-import { type BoundRoot, type ProfileTool, renderJson } from "../profile.js";
-import { parseFilePath, parseWorkspacePath } from "./path.js";
+import { type BoundRoot, type ProfileTool, renderJson, ToolError } from "../profile.js";
 
 /** Maximum bytes of content returned by a read. */
 const MAX_READ_BYTES = 1_048_576;
@@ -113,3 +112,34 @@ async function remove(path: string, root: BoundRoot): Promise<JsonObject> {
   if (!existed) throw toolError("NOT_FOUND", path);
   return { path, deleted: true };
 }
+
+const WORKSPACE = "workspace";
+/** Windows drive letters and shares. */
+const DRIVE_OR_SHARE = /^(?:[A-Za-z]:|\\|\/\/)/;
+
+/** Error text for every path outside the workspace. */
+export const ESCAPES = "path escapes /workspace or is empty.";
+
+/**
+ * Parses a tool's path to a canonical path relative to the workspace, lexically (the disk is not consulted).
+ * @returns `""` for the workspace itself
+ * @throws ToolError
+ */
+function parseWorkspacePath(text: string): string {
+  if (text.trim() === "" || text === "/" || text.includes("\0") || DRIVE_OR_SHARE.test(text)) throw escapes();
+  const [first, ...rest] = text.split("/").filter((segment) => segment !== "" && segment !== ".");
+  const isAbsolute = text.startsWith("/");
+  if (isAbsolute && first !== WORKSPACE) throw escapes();
+  const segments = isAbsolute || first === undefined ? rest : [first, ...rest];
+  if (segments.includes("..")) throw escapes();
+  return segments.join("/");
+}
+
+/** Like {@link parseWorkspacePath}, but rejects the workspace itself. @throws ToolError */
+function parseFilePath(text: string): string {
+  const path = parseWorkspacePath(text);
+  if (path === "") throw escapes();
+  return path;
+}
+
+const escapes = (): ToolError => new ToolError("PATH_ESCAPES_ROOT", ESCAPES);

@@ -24,8 +24,7 @@ import {
   ToolError,
 } from "../profile.js";
 import { isBlocked } from "./blocklist.js";
-import { describeTool, fileTools } from "./files.js";
-import { ESCAPES } from "./path.js";
+import { describeTool, ESCAPES, fileTools } from "./files.js";
 
 const FILES_REJECTED = "Jettson Files rejected the operation: ";
 const SHELL_REJECTED = "Jettson Shell rejected the command: ";
@@ -114,10 +113,13 @@ async function run(
 ): Promise<JsonObject> {
   const timeoutMs = timeoutOf(seconds);
   if (isBlocked(command)) throw new ToolError("DENIED_BY_POLICY", BLOCKED);
-  const process = await root.exec({
-    ...{ sandbox: await shell.sandbox, argv: ["/bin/sh", "-c", command], command, cwd: WORKSPACE, env: ENV, timeoutMs },
-    ...{ outputBytes: MAX_OUTPUT_BYTES, keep: "head" },
-  });
+  const process = await root.exec(
+    {
+      ...{ sandbox: await shell.sandbox, argv: ["/bin/sh", "-c", command], command, cwd: WORKSPACE, env: ENV },
+      ...{ timeoutMs, outputBytes: MAX_OUTPUT_BYTES, keep: "head" },
+    },
+    WORKSPACE,
+  );
   return resultOf(await endOf(process, root), process.output());
 }
 

@@ -7,7 +7,6 @@ export const LEFT_OUT: readonly (readonly [name: RegExp, reason: string])[] = [
     /grammar\.test › .* › (?:three dots|spaces|a colon that makes no drive|a drive form below|a letter that is not ASCII|Windows devices|URL characters|wildcards)/,
     ON_WINDOWS,
   ],
-  [/grammar\.test › isPlainPath.* › "a\." is$/, ON_WINDOWS],
   [
     /names › a path of more than 260/,
     "Wine 8 does not tell where a handle of such a path is, so that the jail refuses it",
