@@ -7,7 +7,7 @@ import type { JsonObject, OperationMetadata, Rendering } from "../../core/ports/
 import { isObject } from "../../core/unknown.js";
 import { stringifyExact } from "../../schema/exact-json.js";
 import { failureContent } from "./failure.js";
-import type { ContentBlock, ToolResult } from "./wire.js";
+import type { ContentBlock, Params, ToolResult } from "./wire.js";
 
 export const RESULT = "venue-files/result";
 const ERROR = "venue-files/error";
@@ -36,7 +36,7 @@ export function answer(
   const errorCode = errorCodeOf(output);
   if (errorCode !== undefined) {
     const errorText = tool.renderError?.(output) ?? JSON.stringify(output);
-    return { isError: true, content: [text(errorText)], _meta: metaOf(call, ERROR, { errorCode }) };
+    return { isError: true, content: [text(errorText)], _meta: metaOf(call, { [ERROR]: { errorCode } }) };
   }
   if (tool.render === undefined) {
     const { json, value } = asJson(output ?? null);
@@ -53,7 +53,7 @@ export function answer(
   const note = rendering.note ?? (isEmpty ? "Nothing" : undefined);
   if (note !== undefined) content.push(text(note));
   const isMore = Object.keys(rendering.rest).length > 0;
-  return { content, _meta: isMore ? metaOf(call, RESULT, rendering.rest) : metaOf(call) };
+  return { content, _meta: metaOf(call, isMore ? { [RESULT]: rendering.rest } : {}) };
 }
 
 /** The call is done: an answer that cannot be rendered is shown as it is. */
@@ -72,7 +72,7 @@ export function failure(error: FileAdapterError, tool: OperationMetadata, call: 
   return {
     isError: true,
     content: failureContent(error, tool),
-    _meta: metaOf(call, ERROR, { errorCode: error.code, errorData: error.data }),
+    _meta: metaOf(call, { [ERROR]: { errorCode: error.code, errorData: error.data } }),
   };
 }
 
@@ -95,14 +95,11 @@ export function outputSchemaOf({ output }: OperationMetadata): JsonObject {
   return { type: "object", ...(isWrapped(output) ? { properties: { result: {} }, required: ["result"] } : {}) };
 }
 
-/** Set one by one: copies and computed names in a literal are slow, and this runs at every call. */
-function metaOf({ jobId, root }: AnsweredCall, name?: string, value?: object): Record<string, unknown> {
-  const meta: Record<string, unknown> = {};
-  if (name !== undefined) meta[name] = value;
-  meta[JOB] = jobId;
-  if (root !== undefined) meta[ROOT] = root;
-  return meta;
-}
+const metaOf = ({ jobId, root }: AnsweredCall, more: Readonly<Record<string, unknown>> = {}): Params => ({
+  ...more,
+  [JOB]: jobId,
+  ...(root === undefined ? {} : { [ROOT]: root }),
+});
 
 const text = (value: string | ContentBytes): ContentBlock => ({ type: "text", text: asString(value) });
 

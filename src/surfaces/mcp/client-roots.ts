@@ -42,7 +42,7 @@ export async function askForRoots(
 ): Promise<ClientRoots> {
   if (!("method" in first) || first.method !== "initialize")
     return noRoots("its protocol has no roots of a connection");
-  if (!isObject(capabilitiesOf(first.params)["roots"])) return noRoots("it does not offer any");
+  if (!isObject(fieldsOf(fieldsOf(first.params)["capabilities"])["roots"])) return noRoots("it does not offer any");
   let timer: NodeJS.Timeout | undefined;
   try {
     return await Promise.race([
@@ -81,15 +81,10 @@ function parseRoots({ roots }: Readonly<Record<string, unknown>>): ClientRoots {
   if (!Array.isArray(roots)) return noRoots("its answer is no list");
   if (roots.length === 0) return noRoots("its list is empty");
   const uris = roots.slice(0, MAX_ROOTS).map((root: unknown) => {
-    const uri = isObject(root) ? root["uri"] : undefined;
+    const { uri } = fieldsOf(root);
     return typeof uri === "string" ? uri : "";
   });
   return { uris, total: roots.length };
 }
 
 const noRoots = (reason: string): ClientRoots => ({ uris: [], total: 0, reason });
-
-const capabilitiesOf = (params: unknown): Readonly<Record<string, unknown>> => {
-  const capabilities = isObject(params) ? params["capabilities"] : undefined;
-  return isObject(capabilities) ? capabilities : {};
-};

@@ -7,7 +7,7 @@ import type { MemoryLease } from "../../core/memory.js";
 import { isObject } from "../../core/unknown.js";
 import type { McpHost } from "./host.js";
 import { formsOf, type Route, routeOf } from "./http-route.js";
-import { isServed, Methods } from "./methods.js";
+import { isServed, serveRequest } from "./methods.js";
 import {
   INTERNAL_ERROR,
   isRequestId,
@@ -105,14 +105,14 @@ function serveRoute(route: Route, request: McpRequest, { calls, host }: Parts): 
     throw new Refusal(406, "Not Acceptable: Client must accept text/event-stream");
   const isNoted = takesEvents && requests.some(hasNotes);
   let refusal: Refusal | undefined;
-  const methods = new Methods(host, () => memory);
+  const by = { host, memoryOf: () => memory, takesBytes: false };
   const answer = async (one: Request): Promise<object> => {
     const { id } = one;
     const detached = era === "legacy" ? calls.start(caller, id) : undefined;
     const signal = detached?.signal ?? hangUp();
     const scopes = caller.access?.scopes;
     const noting = { note: isNoted ? note : () => {}, isBehind, isRefused };
-    const outcome = await methods.outcome(one, { era, signal, scopes, ...noting, ended: detached?.end });
+    const outcome = await serveRequest(one, { era, signal, scopes, ...noting, ended: detached?.end }, by);
     // Other methods start no job, and a call that is refused none either.
     if (one.method !== "tools/call" || "error" in outcome) detached?.end();
     if (!("error" in outcome)) return { ...outcome, jsonrpc: "2.0", id };

@@ -1,7 +1,7 @@
 // The methods of the protocol, for both eras and every transport. Knows nothing of how messages travel.
 
 import type { Capability } from "../../core/call/capability.js";
-import { type Awaitable, after } from "../../core/io.js";
+import type { Awaitable } from "../../core/io.js";
 import type { McpHost } from "./host.js";
 import { progressNotes } from "./progress.js";
 import { type AskUser, callAsking, type InputRequired } from "./questions.js";
@@ -18,7 +18,7 @@ import {
   SERVER_INFO,
 } from "./revisions.js";
 import { listen, type Noting, subscribe, unsubscribe } from "./subscriptions.js";
-import { createToolCalls, internalFault, type MemoryOf, type ToolCalls } from "./tool-calls.js";
+import { internalFault, listTools, type Served } from "./tool-calls.js";
 import {
   BOOLEAN,
   type ErrorBody,
@@ -66,14 +66,6 @@ interface Method {
   run(request: Request, exchange: Exchange, by: Served): Awaitable<object>;
 }
 
-/** The server that answers: its host, and the calls of its tools. */
-interface Served {
-  readonly host: McpHost;
-  readonly tools: ToolCalls;
-  readonly memoryOf: MemoryOf;
-  readonly takesBytes: boolean;
-}
-
 const META: Fields[number] = ["_meta", optional(OBJECT)];
 const BOTH: readonly Era[] = ["legacy", "modern"];
 const FILTER = objectOf(
@@ -93,52 +85,28 @@ const COMPLETION = objectOf(
 const TTL_MS = 300_000;
 const instructionsOf = ({ instructions }: McpHost): object => (instructions === "" ? {} : { instructions });
 
+/** A look at resources. */
+const look =
+  (find: (by: Looking, params: Params) => Promise<object>): Method["run"] =>
+  ({ id, params = {} }, { era, signal, scopes }, { host, memoryOf, takesBytes }) =>
+    find({ host, era, signal, scopes, memory: memoryOf(id), takesBytes }, params);
+
+const CALL = objectOf(META, ["name", TEXT], ["arguments", optional(OBJECT)]);
+const ofResources = true;
+
 const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ["initialize", { eras: ["legacy"], params: HANDSHAKE, run: initialize }],
   ["ping", { eras: ["legacy"], run: () => ({}) }],
   ["server/discover", { eras: ["modern"], ttlMs: TTL_MS, run: discover }],
   [LISTEN, { eras: ["modern"], params: objectOf(["notifications", FILTER]), run: listen }],
-  ["resources/subscribe", { eras: ["legacy"], ofResources: true, params: OF_URI, run: subscribe }],
-  ["resources/unsubscribe", { eras: ["legacy"], ofResources: true, params: OF_URI, run: unsubscribe }],
-  [
-    "tools/list",
-    {
-      ...{ eras: BOTH, params: LIST, ttlMs: TTL_MS },
-      run: (_request, _exchange, { tools }) => tools.list(),
-    },
-  ],
-  [
-    "resources/list",
-    {
-      ...{ eras: BOTH, ofResources: true, params: LIST, ttlMs: 0 },
-      run: (request, exchange, by) => listResources(lookingBy(request, exchange, by), request.params?.["cursor"]),
-    },
-  ],
-  [
-    "resources/templates/list",
-    { ...{ eras: BOTH, ofResources: true, params: LIST, ttlMs: TTL_MS }, run: listTemplates },
-  ],
-  [
-    "resources/read",
-    {
-      ...{ eras: BOTH, ofResources: true, params: OF_URI, nameField: "uri", ttlMs: 0 },
-      run: (request, exchange, by) => readResource(lookingBy(request, exchange, by), request.params?.["uri"] as string),
-    },
-  ],
-  [
-    "completion/complete",
-    {
-      ...{ eras: BOTH, ofResources: true, params: COMPLETION },
-      run: (request, exchange, by) => complete(lookingBy(request, exchange, by), request.params ?? {}),
-    },
-  ],
-  [
-    "tools/call",
-    {
-      ...{ eras: BOTH, params: objectOf(META, ["name", TEXT], ["arguments", optional(OBJECT)]), nameField: "name" },
-      run: callTool,
-    },
-  ],
+  ["tools/list", { eras: BOTH, params: LIST, ttlMs: TTL_MS, run: (_request, _exchange, by) => listTools(by) }],
+  ["tools/call", { eras: BOTH, params: CALL, nameField: "name", run: callTool }],
+  ["resources/subscribe", { eras: ["legacy"], ofResources, params: OF_URI, run: subscribe }],
+  ["resources/unsubscribe", { eras: ["legacy"], ofResources, params: OF_URI, run: unsubscribe }],
+  ["resources/list", { eras: BOTH, ofResources, params: LIST, ttlMs: 0, run: look(listResources) }],
+  ["resources/templates/list", { eras: BOTH, ofResources, params: LIST, ttlMs: TTL_MS, run: listTemplates }],
+  ["resources/read", { eras: BOTH, ofResources, params: OF_URI, nameField: "uri", ttlMs: 0, run: look(readResource) }],
+  ["completion/complete", { eras: BOTH, ofResources, params: COMPLETION, run: look(complete) }],
 ]);
 
 /** The method that a host has in an era. */
@@ -157,51 +125,37 @@ export type Outcome =
   | { readonly result: object }
   | { readonly error: ErrorBody; readonly refusal?: Refusal | undefined };
 
-/** The methods as one host serves them. */
-export class Methods {
-  readonly #by: Served;
-
-  /** @param takesBytes results may hold `ContentBytes` in place of strings */
-  constructor(host: McpHost, memoryOf: MemoryOf, takesBytes = false) {
-    this.#by = { host, tools: createToolCalls(host, memoryOf, takesBytes), memoryOf, takesBytes };
+/** Serves a request. Never rejects. */
+export async function serveRequest(request: Request, exchange: Exchange, by: Served): Promise<Outcome> {
+  try {
+    return { result: await resultOf(request, exchange, by) };
+  } catch (error) {
+    const fault = error instanceof RequestFault ? error : internalFault(by.host, error);
+    return fault instanceof Refusal ? { error: fault.body, refusal: fault } : { error: fault.body };
   }
+}
 
-  /** Never rejects. */
-  async outcome(request: Request, exchange: Exchange): Promise<Outcome> {
-    try {
-      return { result: await this.#result(request, exchange) };
-    } catch (error) {
-      const fault = error instanceof RequestFault ? error : internalFault(this.#by.host, error);
-      return fault instanceof Refusal ? { error: fault.body, refusal: fault } : { error: fault.body };
-    }
+async function resultOf(request: Request, exchange: Exchange, by: Served): Promise<object> {
+  const { method, params } = request;
+  const found = methodOf(method, exchange.era, by.host);
+  if (found === undefined) throw new RequestFault(METHOD_NOT_FOUND, "Method not found");
+  if (exchange.era === "modern") {
+    checkEnvelope(params);
+    checkRevision(revisionOf(params));
   }
-
-  #result(request: Request, exchange: Exchange): Awaitable<object> {
-    const { method, params } = request;
-    const found = methodOf(method, exchange.era, this.#by.host);
-    if (found === undefined) throw new RequestFault(METHOD_NOT_FOUND, "Method not found");
-    if (exchange.era === "modern") {
-      checkEnvelope(params);
-      checkRevision(revisionOf(params));
-    }
-    const fault = found.params && faultIn(params, found.params, "params");
-    if (fault !== undefined) {
-      throw new RequestFault(INVALID_PARAMS, `Invalid ${method} request: ${fault.at}: ${fault.problem}`);
-    }
-    const result = found.run(request, exchange, this.#by);
-    if (exchange.era === "legacy") return result;
-    return after(result, (one) => this.#modern(one, found));
+  const fault = found.params && faultIn(params, found.params, "params");
+  if (fault !== undefined) {
+    throw new RequestFault(INVALID_PARAMS, `Invalid ${method} request: ${fault.at}: ${fault.problem}`);
   }
-
-  /** With what each result tells besides since 2026-07-28. */
-  #modern(result: { readonly resultType?: string; readonly _meta?: object }, { ttlMs }: Method): object {
-    return {
-      ...result,
-      _meta: { ...result._meta, [SERVER_INFO]: this.#by.host.serverInfo },
-      resultType: result.resultType ?? "complete",
-      ...(ttlMs === undefined ? {} : { ttlMs, cacheScope: "private" }),
-    };
-  }
+  const result: { readonly resultType?: string; readonly _meta?: object } = await found.run(request, exchange, by);
+  if (exchange.era === "legacy") return result;
+  // What each result tells besides since 2026-07-28.
+  return {
+    ...result,
+    _meta: { ...result._meta, [SERVER_INFO]: by.host.serverInfo },
+    resultType: result.resultType ?? "complete",
+    ...(found.ttlMs === undefined ? {} : { ttlMs: found.ttlMs, cacheScope: "private" }),
+  };
 }
 
 function initialize({ params }: Request, { subscriptions }: Exchange, { host }: Served): object {
@@ -225,20 +179,14 @@ function capabilitiesOf({ hasResources }: McpHost, isTold: boolean): object {
   return { completions: {}, resources: isTold ? { subscribe: true, listChanged: true } : {}, tools };
 }
 
-const lookingBy = (
-  { id }: Request,
-  { era, signal, scopes }: Exchange,
-  { host, memoryOf, takesBytes }: Served,
-): Looking => ({ host, era, signal, scopes, memory: memoryOf(id), takesBytes });
-
 function callTool(
   { id, params = {} }: Request,
   { era, signal, note, isBehind = () => false, capabilities = capabilitiesIn(params), ask, ended }: Exchange,
-  { tools, host }: Served,
+  by: Served,
 ): Promise<ToolResult | InputRequired> {
   const { name, arguments: args = {} } = params;
   const request = { id, name: name as string, args: args as Params, signal, ended };
   const progressToken = metaOf(params)?.["progressToken"];
   const notes = () => progressNotes({ progressToken, signal, note: (message) => isBehind() || note(message) });
-  return callAsking({ request, notes, params, tools, host, client: { era, capabilities, ask } });
+  return callAsking(by, { request, notes, params, client: { era, capabilities, ask } });
 }

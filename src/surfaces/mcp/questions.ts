@@ -5,10 +5,9 @@ import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import type { ClientQuestion, Effect, EffectState } from "../../core/ports/effect.js";
 import { fieldsOf, isObject } from "../../core/unknown.js";
-import type { McpHost } from "./host.js";
 import type { ProgressNotes } from "./progress.js";
 import type { Era } from "./revisions.js";
-import type { ToolCalls, ToolRequest } from "./tool-calls.js";
+import { runTool, type Served, type ToolRequest } from "./tool-calls.js";
 import { INVALID_PARAMS, type Params, RequestFault, type ToolResult } from "./wire.js";
 
 /** Name of the form among what is asked, and of its field. */
@@ -42,15 +41,16 @@ type Answered = NonNullable<ToolRequest["answered"]>;
  * Calls a tool. If the call waits for a person, the user of the client is asked: by the result, or where the protocol has no such
  * results by a request in between, after which the call is made again.
  */
-export async function callAsking(call: {
-  readonly request: ToolRequest;
-  readonly notes: () => ProgressNotes | undefined;
-  readonly params: Params;
-  readonly tools: ToolCalls;
-  readonly host: McpHost;
-  readonly client: Client;
-}): Promise<ToolResult | InputRequired> {
-  const { request, notes, params, tools, host, client } = call;
+export async function callAsking(
+  by: Served,
+  call: {
+    readonly request: ToolRequest;
+    readonly notes: () => ProgressNotes | undefined;
+    readonly params: Params;
+    readonly client: Client;
+  },
+): Promise<ToolResult | InputRequired> {
+  const { request, notes, params, client } = call;
   let answered = answerIn(params);
   for (let round = 1; ; round += 1) {
     let question: ClientQuestion | undefined;
@@ -58,9 +58,9 @@ export async function callAsking(call: {
       question = asked;
     };
     // A person who dismissed the question is not asked again.
-    const mayAsk = host.asksUsers === true && answered?.answer !== "dismissed" && canAsk(client);
+    const mayAsk = by.host.asksUsers === true && answered?.answer !== "dismissed" && canAsk(client);
     const progress = notes();
-    const result = await tools.call({ ...request, progress, answered, ...(mayAsk ? { onQuestion } : {}) });
+    const result = await runTool(by, { ...request, progress, answered, ...(mayAsk ? { onQuestion } : {}) });
     if (result.isError !== true || question === undefined) return result;
     const { token } = question;
     if (client.ask === undefined) {

@@ -97,7 +97,7 @@ const placeOf = ({ root, segments }: VenuePlace, { name, type }: Entry): VenuePl
 type Position = readonly [told: number, root?: string | undefined, after?: string | undefined];
 
 /** `resources/list`: the roots, then what is at the top of each. @throws RequestFault */
-export async function listResources(by: Looking, cursor: unknown): Promise<object> {
+export async function listResources(by: Looking, { cursor }: Params): Promise<object> {
   const [told, from, after] = positionIn(cursor);
   requireScope(by);
   const roots = await rootsFor(by);
@@ -182,7 +182,8 @@ export const listTemplates = (): object => ({
 });
 
 /** `resources/read`. @throws RequestFault */
-export async function readResource(by: Looking, uri: string): Promise<object> {
+export async function readResource(by: Looking, params: Params): Promise<object> {
+  const uri = params["uri"] as string;
   const place = parseVenueUri(uri);
   if (place === undefined) throw missing(uri, by.era);
   requireScope(by, place.root);

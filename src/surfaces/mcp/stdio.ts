@@ -4,7 +4,7 @@ import { type Abortable, Aborter } from "../../core/call/scope.js";
 import { askForRoots, type ClientRoots } from "./client-roots.js";
 import type { Greeting, Listening, McpHost } from "./host.js";
 import { type LineStreams, LineTransport } from "./line-transport.js";
-import { Methods, type Outcome } from "./methods.js";
+import { type Outcome, serveRequest } from "./methods.js";
 import {
   checkEnvelope,
   checkRevision,
@@ -105,7 +105,6 @@ interface Question {
 
 class Connection {
   readonly #transport: LineTransport;
-  #methods: Methods;
   #host: McpHost;
   /** Tells a client of revisions with a handshake of the URIs that it has subscribed to. */
   #listening: Listening | undefined;
@@ -119,18 +118,12 @@ class Connection {
 
   constructor(host: McpHost, transport: LineTransport) {
     this.#transport = transport;
-    this.#methods = this.#methodsOf(host);
     this.#host = host;
   }
 
   /** From now on another host serves. */
   serve(host: McpHost): void {
-    this.#methods = this.#methodsOf(host);
     this.#host = host;
-  }
-
-  #methodsOf(host: McpHost): Methods {
-    return new Methods(host, (id) => this.#transport.memoryOf(id), true);
   }
 
   receive(message: Message): void {
@@ -185,12 +178,13 @@ class Connection {
     }
     const note = (message: Notification): void => void this.#transport.send(message);
     const isBehind = (): boolean => this.#transport.isBehind;
-    if (era === "modern") return this.#methods.outcome(request, { era, signal, note, isBehind });
+    const by = { host: this.#host, memoryOf: (id: RequestId) => this.#transport.memoryOf(id), takesBytes: true };
+    if (era === "modern") return serveRequest(request, { era, signal, note, isBehind }, by);
     if (request.method === "initialize") this.#capabilities = request.params?.["capabilities"] ?? {};
     const ask = (form: object) => this.#ask(form, signal);
     const { subscriptions } = this;
     const capabilities = this.#capabilities ?? {};
-    return this.#methods.outcome(request, { era, signal, note, isBehind, ask, capabilities, subscriptions });
+    return serveRequest(request, { era, signal, note, isBehind, ask, capabilities, subscriptions }, by);
   }
 
   /** The URIs that a client of revisions with a handshake has subscribed to. */

@@ -12,8 +12,14 @@ import type { McpHost, ToolCall, ToolInput } from "./host.js";
 import type { ProgressNotes } from "./progress.js";
 import { INTERNAL_ERROR, INVALID_PARAMS, type Params, RequestFault, type RequestId, type ToolResult } from "./wire.js";
 
-/** Memory accounting for a request and its answer, by request id; `undefined` if unlimited. */
-export type MemoryOf = (id: RequestId) => MemoryLease | undefined;
+/** The server that answers. */
+export interface Served {
+  readonly host: McpHost;
+  /** Memory accounting for a request and its answer, by request id; `undefined` if unlimited. */
+  memoryOf(id: RequestId): MemoryLease | undefined;
+  /** Results may hold {@link ContentBytes} in place of strings: whoever writes them has to take them. */
+  readonly takesBytes: boolean;
+}
 
 /** A fault whose details a caller must not see. */
 export function internalFault(host: Pick<McpHost, "logInternal">, error: unknown): RequestFault {
@@ -47,61 +53,41 @@ export interface ToolRequest {
   readonly ended?: (() => void) | undefined;
 }
 
-/** The handlers of `tools/list` and `tools/call`. */
-export interface ToolCalls {
-  list(): { tools: ListedTool[] };
-  /** @throws RequestFault: unknown tool, or the venue is overloaded */
-  call(request: ToolRequest): Promise<ToolResult>;
-}
+/** Answers `tools/list`. */
+export const listTools = ({ host }: Served): { tools: ListedTool[] } => ({
+  tools: host.tools
+    .filter((tool) => tool.unavailable?.() === undefined)
+    .map((tool) => (host.advertised === undefined ? tool : host.advertised(tool)))
+    .filter((tool) => tool !== undefined)
+    .map(toListEntry),
+});
 
-/** @param takesBytes results may hold {@link ContentBytes} in place of strings: whoever writes them has to take them */
-export function createToolCalls(host: McpHost, memoryOf: MemoryOf, takesBytes = false): ToolCalls {
-  return {
-    list: () => ({
-      tools: host.tools
-        .filter((tool) => tool.unavailable?.() === undefined)
-        .map((tool) => (host.advertised === undefined ? tool : host.advertised(tool)))
-        .filter((tool) => tool !== undefined)
-        .map(toListEntry),
-    }),
-    async call({ id, name, args, signal, progress, onQuestion, answered, ended }) {
-      const tool = toolsByName(host).get(name);
-      if (tool === undefined) throw new RequestFault(INVALID_PARAMS, `Unknown tool: ${escapeText(name)}`);
-      const { given, ucans } = splitTokens(args);
-      if (ucans !== undefined) await host.fresh?.();
-      const { input, shown, root }: ToolInput = host.inputOf?.(tool, given) ?? { input: given, shown: given };
-      const memory = memoryOf(id);
-      const approval = answered && (await host.answer?.(answered.token, answered.answer, ucans));
-      const report = progress?.report;
-      const asBytes = takesBytes && tool.givesBytes === true;
-      const request = { operation: tool.name, input, ucans, memory, report, onQuestion, approval, takesBytes: asBytes };
-      const job = startJob(host, request, signal);
-      if (ended !== undefined) job.result.then(ended, ended);
-      try {
-        const output = await outcome(job, host.maxWaitMs);
-        return answer(tool, output, { input: shown, jobId: job.id, root });
-      } catch (error) {
-        if (error instanceof FileAdapterError) return failure(error, tool, { jobId: job.id, root });
-        // For example, output that JSON cannot represent; the caller must not see such details.
-        host.logInternal(error, job.id);
-        return failure(internalError(job.id), tool, { jobId: job.id });
-      } finally {
-        progress?.end();
-      }
-    },
-  };
-}
-
-/** Over HTTP each call has a host of its own, and all of them have these tools. */
-const byName = new WeakMap<McpHost["tools"], ReadonlyMap<string, OperationMetadata>>();
-
-function toolsByName({ tools }: McpHost): ReadonlyMap<string, OperationMetadata> {
-  let found = byName.get(tools);
-  if (found === undefined) {
-    found = new Map(tools.map((tool) => [tool.toolName, tool]));
-    byName.set(tools, found);
+/** Answers `tools/call`. @throws RequestFault: unknown tool, or the venue is overloaded */
+export async function runTool({ host, memoryOf, takesBytes }: Served, request: ToolRequest): Promise<ToolResult> {
+  const { id, name, args, signal, progress, onQuestion, answered, ended } = request;
+  const tool = host.tools.findLast(({ toolName }) => toolName === name);
+  if (tool === undefined) throw new RequestFault(INVALID_PARAMS, `Unknown tool: ${escapeText(name)}`);
+  // UCANs travel among the arguments; operations never see them.
+  const { ucans, ...given } = args;
+  if (ucans !== undefined) await host.fresh?.();
+  const { input, shown, root }: ToolInput = host.inputOf?.(tool, given) ?? { input: given, shown: given };
+  const memory = memoryOf(id);
+  const approval = answered && (await host.answer?.(answered.token, answered.answer, ucans));
+  const asBytes = takesBytes && tool.givesBytes === true;
+  const call = { operation: tool.name, input, ucans, memory, onQuestion, approval, takesBytes: asBytes };
+  const job = startJob(host, { ...call, report: progress?.report }, signal);
+  if (ended !== undefined) job.result.then(ended, ended);
+  try {
+    const output = await outcome(job, host.maxWaitMs);
+    return answer(tool, output, { input: shown, jobId: job.id, root });
+  } catch (error) {
+    if (error instanceof FileAdapterError) return failure(error, tool, { jobId: job.id, root });
+    // For example, output that JSON cannot represent; the caller must not see such details.
+    host.logInternal(error, job.id);
+    return failure(internalError(job.id), tool, { jobId: job.id });
+  } finally {
+    progress?.end();
   }
-  return found;
 }
 
 /**
@@ -111,24 +97,13 @@ export function startJob(host: McpHost, call: ToolCall, signal: Abortable): Star
   try {
     const job = host.submit(call, signal);
     // The job may outlive the request, so it holds the memory until it ends.
-    if (call.memory !== undefined) keep(call.memory, job);
+    const letGo = call.memory?.share();
+    if (letGo !== undefined) job.result.then(letGo, letGo);
     return job;
   } catch (error) {
     if (error instanceof Overloaded) throw new RequestFault(INTERNAL_ERROR, error.message);
     throw error;
   }
-}
-
-function keep(memory: MemoryLease, { result }: StartedJob): void {
-  const letGo = memory.share();
-  result.then(letGo, letGo);
-}
-
-/** UCANs travel among the arguments as `ucans`; operations never see them. */
-function splitTokens(args: Params): { given: Params; ucans: unknown } {
-  if (!Object.hasOwn(args, "ucans")) return { given: args, ucans: undefined };
-  const { ucans, ...given } = args;
-  return { given, ucans };
 }
 
 /** The output of a job. @throws FileAdapterError, TIMEOUT among them where a call has to wait no longer */

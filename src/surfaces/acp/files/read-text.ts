@@ -6,7 +6,14 @@ import type { ReadInput } from "../../../schema/types.js";
 import { invalidParams } from "../protocol/errors.js";
 import { type FileSession, keyOf } from "../protocol/session.js";
 import { type FileCalls, type FilePlace, hashAt, invoke } from "./files.js";
-import { type LineRange, withoutMark } from "./lines.js";
+
+/** A range of lines; a line includes its terminating line feed. */
+interface LineRange {
+  /** 1-based. */
+  readonly line: number;
+  /** `undefined`: to the end. */
+  readonly limit: number | undefined;
+}
 
 interface TextRead {
   readonly content: string;
@@ -61,7 +68,7 @@ export async function readText(session: FileSession, { range, place, signal }: R
   if (range !== undefined && totalLines !== undefined && range.line > totalLines + 1) {
     throw invalidParams(`'line' must be between 1 and ${totalLines + 1}`);
   }
-  const text = range === undefined || range.line === 1 ? withoutMark(content) : content;
+  const text = range === undefined || range.line === 1 ? content.replace(/^\ufeff/, "") : content;
   if (unsaved !== undefined) return { content: text, conflict: unsaved.conflict, hash: unsaved.hash };
   return { content: text, conflict: false, hash: range === undefined ? hash : undefined };
 }

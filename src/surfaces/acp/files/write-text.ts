@@ -6,7 +6,6 @@ import type { Trace } from "../review/audit.js";
 import { type Held, type Lost, overwrittenBy } from "../review/modified.js";
 import { unifiedDiff } from "../review/unified.js";
 import { allowedCalls, type Content, codeOf, contentAt, hashOfText, putContent } from "./files.js";
-import { alignNewlines, hasMark, withMark } from "./lines.js";
 import type { AcpPlace } from "./mounts.js";
 
 export interface WriteRequest {
@@ -17,6 +16,7 @@ export interface WriteRequest {
   readonly trace: Trace;
 }
 
+const BOM = "\ufeff";
 /** Maximum attempts when others change the file concurrently; each attempt is approved again. */
 const MAX_TRIES = 5;
 
@@ -94,7 +94,17 @@ export function textContent(text: string): Extract<Content, { kind: "text" }> {
 function compose(text: string, before: Content, keepsNewlines: boolean): string {
   if (before.kind !== "text") return text;
   const aligned = keepsNewlines ? alignNewlines(text, before.text) : text;
-  return hasMark(before.text) ? withMark(aligned) : aligned;
+  return before.text.startsWith(BOM) && !aligned.startsWith(BOM) ? BOM + aligned : aligned;
+}
+
+/** Converts `text` to the dominant line ending of `like`; unchanged if `like` has no line endings. */
+function alignNewlines(text: string, like: string): string {
+  const crlf = like.match(/\r\n/g)?.length ?? 0;
+  const lf = (like.match(/\n/g)?.length ?? 0) - crlf;
+  if (crlf + lf === 0) return text;
+  // A tie is decided by the first line ending.
+  const isCrlf = crlf === lf ? /\r?\n/.exec(like)?.[0] === "\r\n" : crlf > lf;
+  return text.replace(/\r?\n/g, isCrlf ? "\r\n" : "\n");
 }
 
 function mayWrite({ host, calls }: FileSession, { place: { root, segments, readOnly } }: WriteRequest): boolean {

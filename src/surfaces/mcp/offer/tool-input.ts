@@ -25,7 +25,7 @@ export function toolInput(
     Object.hasOwn(fields, "root") &&
     (own["root"] ?? null) === null &&
     !namesDrive(own["from"] ?? own["path"]);
-  const given = isInOnlyRoot ? withRoot(own, onlyRoot) : own;
+  const given = isInOnlyRoot ? { ...own, root: onlyRoot } : own;
   const input = tool.modelDefaults === undefined ? given : withDefaults(given, tool.modelDefaults);
   const shown = rendering === undefined ? input : { ...input, ...rendering };
   return isInOnlyRoot ? { input, shown, root: onlyRoot } : { input, shown };
@@ -44,10 +44,6 @@ function split(read: Readonly<Record<string, unknown>>, renderFields: JsonObject
     rendering: Object.fromEntries(entries.filter((entry) => isShown(entry) && entry[1] !== null)),
   };
 }
-
-/** The root comes first where it is absent: to add a name to a copy takes microseconds. */
-const withRoot = (given: Readonly<Record<string, unknown>>, root: string): Readonly<Record<string, unknown>> =>
-  Object.hasOwn(given, "root") ? { ...given, root } : { root, ...given };
 
 function withDefaults(given: Readonly<Record<string, unknown>>, defaults: JsonObject): Record<string, unknown> {
   const missing = Object.entries(defaults).filter(([name]) => !Object.hasOwn(given, name) || given[name] === null);
@@ -71,16 +67,11 @@ const INTEGER = /^-?(?:0|[1-9]\d{0,15})$/;
  */
 function readStrings(given: Readonly<Record<string, unknown>>, schema: JsonObject): Readonly<Record<string, unknown>> {
   const fields = (schema["properties"] as Readonly<Record<string, JsonObject>> | undefined) ?? {};
-  let changed: Map<string, unknown> | undefined;
-  for (const name of Object.keys(given)) {
+  const read = ([name, value]: readonly [string, unknown]): readonly [string, unknown] => {
     const field = Object.hasOwn(fields, name) && !NEVER.has(name) ? fields[name] : undefined;
-    const value = field && readValue(given[name], field);
-    if (field === undefined || value === given[name]) continue;
-    changed ??= new Map(Object.entries(given));
-    changed.set(name, value);
-  }
-  // Most calls need no copy.
-  return changed === undefined ? given : Object.fromEntries(changed);
+    return [name, field === undefined ? value : readValue(value, field)];
+  };
+  return Object.fromEntries(Object.entries(given).map(read));
 }
 
 function readValue(value: unknown, schema: JsonObject): unknown {

@@ -274,7 +274,7 @@ describe("resources", () => {
     };
     const submit: McpHost["submit"] = ({ operation }) => ({ id: "1", result: Promise.resolve(outputs[operation]) });
     const by = { host: { submit } as McpHost, era: "modern", signal: new Aborter(), memory: undefined } as const;
-    const { resources } = (await listResources({ ...by, takesBytes: false }, undefined)) as {
+    const { resources } = (await listResources({ ...by, takesBytes: false }, {})) as {
       resources: { uri: string; annotations?: object }[];
     };
     expect(resources.slice(1).map(({ uri, annotations }) => [uri, annotations])).toEqual([
