@@ -165,13 +165,13 @@ export function createVenueHost(options: VenueHostOptions): VenueHost {
     run: (submission) => jobs.run(submission),
     async listen() {
       catalogue.registerAssets();
-      const { createHttpSurface } = await import("../surfaces/http/surface.js");
+      const { HttpSurface } = await import("../surfaces/http/surface.js");
       await loadAhead((err) => options.log?.error({ err }, "A part could not be loaded. Restart the venue"));
       if (surface !== undefined || closing !== undefined)
         throw new Error("Cannot listen: the venue listens already or was closed");
       const { listen, timeouts, maxInFlightBytes, maxConnections } = options.http;
       const host = createHttpHost({ venue, jobs, clock, options });
-      surface = createHttpSurface({ host, listen, timeouts, maxInFlightBytes, maxConnections });
+      surface = new HttpSurface({ host, listen, timeouts, maxInFlightBytes, maxConnections });
       const begin = surface.listen.bind(surface);
       const address = await ("socket" in listen ? listenOnSocket(listen.socket, begin) : begin());
       const port = "port" in address ? address.port : undefined;

@@ -1,8 +1,6 @@
 // The table of endpoints, and the routes made of it: which endpoint answers which path and method.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Caller } from "../../core/call/caller.js";
-import type { MemoryLease } from "../../core/memory.js";
 import { fieldsOf } from "../../core/unknown.js";
 import { isDav, mountDav } from "./dav/dav.js";
 import { ASSET_ENDPOINTS } from "./endpoints/assets.js";
@@ -26,6 +24,7 @@ import type { HttpHost } from "./host.js";
 import type { Endpoint } from "./openapi/endpoint.js";
 import { documentEndpoint } from "./openapi/openapi.js";
 import { MCP_METADATA_PATH, METADATA_PATH } from "./plumbing/challenge.js";
+import { exchangeOf, leaveBodies } from "./plumbing/exchange.js";
 import { echo, endpointNotFound, type HttpError, methodNotAllowed } from "./plumbing/http-error.js";
 
 const FILES_URL = "/api/v1/files/*";
@@ -109,13 +108,7 @@ export function mountEndpoints(app: FastifyInstance, host: HttpHost): void {
   const suffixes = new Set(routes.flatMap((route) => route.suffixes));
   for (const route of routes) if (!route.hasOwnBodies) mount(app, host, { route, suffixes });
   app.register((scope, _options, done) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
-    scope.addHook("onRequest", (request, _reply, next) => {
-      // Fastify would refuse a malformed content type.
-      delete request.raw.headers["content-type"];
-      next();
-    });
+    leaveBodies(scope);
     for (const route of routes) if (route.hasOwnBodies) mount(scope, host, { route, suffixes });
     done();
   });
@@ -184,9 +177,7 @@ function mount(app: FastifyInstance, host: HttpHost, { route, suffixes }: Mounte
     },
     handler: (request, reply) => {
       const { endpoint, target } = resolve(request);
-      const caller = request.getDecorator<Caller>("caller");
-      const memory = request.getDecorator<MemoryLease>("lease");
-      return endpoint.handle(host, { request, reply, target, caller, memory });
+      return endpoint.handle(host, exchangeOf(request, reply, target));
     },
   });
 }

@@ -10,7 +10,7 @@ import { codeOf } from "../../core/unknown.js";
 import { Admission } from "./admission/admit.js";
 import { Connections } from "./admission/connections.js";
 import { OWN_PAGES } from "./admission/host-and-origin.js";
-import { receiveBody } from "./admission/read-body.js";
+import { readBody } from "./admission/read-body.js";
 import type { HttpHost } from "./host.js";
 import { sendError } from "./plumbing/answer.js";
 import { challengeOf } from "./plumbing/challenge.js";
@@ -41,13 +41,9 @@ const IN_FLIGHT_REQUESTS = 8;
 const LEAST_IN_FLIGHT_BYTES = 256 * 1024 * 1024;
 
 /**
- * Creates the HTTP surface of a venue: HTTP/1.1 without TLS. The surface decodes requests, passes them to the host and encodes
+ * The HTTP surface of a venue: HTTP/1.1 without TLS. The surface decodes requests, passes them to the host and encodes
  * the responses; it makes no decisions about files.
  */
-export function createHttpSurface(options: HttpSurfaceOptions): HttpSurface {
-  return new HttpSurface(options);
-}
-
 export class HttpSurface {
   readonly #options: HttpSurfaceOptions;
   readonly #timeouts: HttpTimeouts;
@@ -157,8 +153,8 @@ export class HttpSurface {
     // Bodies are passed on raw; each endpoint parses its own.
     app.removeAllContentTypeParsers();
     const limit = host.limits.maxRequestBytes;
-    app.addContentTypeParser("application/json", (request: FastifyRequest, _payload, done) =>
-      receiveBody(request, { limit, lease: request.getDecorator<MemoryLease>("lease") }, done),
+    app.addContentTypeParser("application/json", (request: FastifyRequest) =>
+      readBody(request, { limit, lease: request.getDecorator<MemoryLease>("lease") }),
     );
     app.decorateRequest("caller", null);
     app.decorateRequest("lease", null);

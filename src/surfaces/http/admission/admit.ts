@@ -3,7 +3,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
-import { type Awaitable, after } from "../../../core/io.js";
 import { type MemoryBudget, type MemoryLease, UNCOUNTED_BYTES } from "../../../core/memory.js";
 import { bearerOf, davCors, isBasic, isDav } from "../dav/dav.js";
 import type { HttpHost } from "../host.js";
@@ -11,14 +10,14 @@ import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { entranceOf } from "../plumbing/entrance.js";
 import {
   authenticationRequired,
+  badRequest,
+  echo,
   HttpError,
   invalidForward,
   invalidToken,
-  issuerUnavailable,
-  severalHosts,
+  later,
   tooManyRequests,
-  unsupportedEncoding,
-  unsupportedScheme,
+  unauthorized,
 } from "../plumbing/http-error.js";
 import { isLogin, isOpenToPages, isWorkspace, needsCaller, unmapped } from "../routes.js";
 import { awaitsContinue, linger } from "./connections.js";
@@ -28,8 +27,6 @@ import { isPreflight, originHeaders, preflightHeaders, refuse, refuseEmbedding }
 export class Admission {
   readonly #host: HttpHost;
   readonly #memory: MemoryBudget;
-  /** The last accepted `Host` header. */
-  #knownHost: string | undefined;
   /** Whether the listener is on loopback; the stricter rules apply until that is known. */
   loopback = true;
   /** While closing, requests on open connections are still answered, and then the connection is closed. */
@@ -41,10 +38,9 @@ export class Admission {
   }
 
   mount(app: FastifyInstance): void {
-    app.addHook("onRequest", (request, reply, next) => {
-      const admitted = this.#admit(request, reply);
-      if (admitted === true) next();
-      else if (admitted !== false) admitted.then((isAdmitted) => (isAdmitted ? next() : undefined), next);
+    app.addHook("onRequest", async (request, reply) => {
+      // Fastify waits for a reply that is returned, and goes no further.
+      return (await this.#admit(request, reply)) ? undefined : reply;
     });
     app.addHook("onSend", (request, reply, payload, next) => {
       // Without 100 Continue the client may or may not send its body, so the next request could not be told from it.
@@ -54,34 +50,25 @@ export class Admission {
       if (size > UNCOUNTED_BYTES) leaseOf(request)?.holdMade(size);
       next(null, payload);
     });
-    if (this.#host.log.debugs !== false)
-      app.addHook("onResponse", (request, reply, next) => this.#log(request, reply, next));
-  }
-
-  #log(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
-    const { method, routeOptions } = request;
-    const ms = Math.round(reply.elapsedTime * 1000) / 1000;
-    const fields = { requestId: request.id, method, route: routeOptions.url, status: reply.statusCode, ms };
-    this.#host.log.debug(fields, "request");
-    next();
+    if (this.#host.log.debugs === false) return;
+    app.addHook("onResponse", (request, reply, next) => {
+      const { id: requestId, method, routeOptions } = request;
+      const ms = Math.round(reply.elapsedTime * 1000) / 1000;
+      this.#host.log.debug({ requestId, method, route: routeOptions.url, status: reply.statusCode, ms }, "request");
+      next();
+    });
   }
 
   /** Refuses a request by its `Host` and `Origin`. @returns the refusal, if any */
   refusal(raw: IncomingMessage, corsOrigins = this.#host.corsOrigins): HttpError | undefined {
-    const { host, origin } = raw.headers;
     // Node keeps the first; RFC 9112 §3.2 refuses the request, since a proxy in front may have read the other.
-    if (count(raw.rawHeaders, "host") > 1) return severalHosts();
-    const isPlain = origin === undefined && raw.url?.startsWith("/") === true;
-    // Fast path: nearly all requests have the same Host as the one before.
-    if (isPlain && host !== undefined && host === this.#knownHost) return undefined;
+    if (count(raw.rawHeaders, "host") > 1) return badRequest("More than one Host header. Send one");
     const { hosts, trustProxy, url } = this.#host;
-    const refusal = refuse(raw, { loopback: this.loopback, hosts, corsOrigins, trustProxy, url });
-    if (isPlain && refusal === undefined) this.#knownHost = host;
-    return refusal;
+    return refuse(raw, { loopback: this.loopback, hosts, corsOrigins, trustProxy, url });
   }
 
-  /** @returns whether the request proceeds; `false`: it has been answered. A promise only where there is a wait. */
-  #admit(request: FastifyRequest, reply: FastifyReply): Awaitable<boolean> {
+  /** @returns whether the request proceeds; `false`: it has been answered */
+  async #admit(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
     const host = this.#host;
     if (!request.raw.socket.writable) {
       // The request was pipelined behind one whose response closed the connection.
@@ -94,10 +81,13 @@ export class Admission {
       this.refusal(request.raw, isOpenToPages(request) ? "*" : undefined) ??
       (isWorkspace(request) ? undefined : refuseEmbedding(request.raw));
     if (refusal !== undefined) throw refusal;
-    return after(this.#identify(request.raw, isDav(request)), (known) => this.#limit(known, request, reply));
+    const known = await this.#identify(request.raw, isDav(request));
+    await this.#limit(known, request, reply);
+    return this.#accept(known, request, reply);
   }
 
-  #limit(known: Caller | HttpError, request: FastifyRequest, reply: FastifyReply): Awaitable<boolean> {
+  /** @throws HttpError 429 */
+  async #limit(known: Caller | HttpError, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const host = this.#host;
     // Wrong codes have a limit of their own, and whoever sends them must not keep the right one out. What another instance passes on has
     // been counted there.
@@ -106,26 +96,22 @@ export class Admission {
       request.id = passedOn.requestId;
       reply.header("x-request-id", request.id);
     }
-    if (host.rateLimit === undefined || isLogin(request) || passedOn !== undefined)
-      return this.#accept(known, request, reply);
+    if (host.rateLimit === undefined || isLogin(request) || passedOn !== undefined) return;
     const isKnown = !(known instanceof HttpError) && known.authentication !== "public";
     const sender = { address: addressOf(request), ...(isKnown ? { did: known.did } : {}) };
-    return host.rateLimit(sender).then((waitMs) => {
-      if (waitMs > 0) throw tooManyRequests(waitMs);
-      return this.#accept(known, request, reply);
-    });
+    const waitMs = await host.rateLimit(sender);
+    if (waitMs > 0) throw tooManyRequests(waitMs);
   }
 
   /** Authenticates the request. An invalid token is refused, and never falls back to anonymous access. */
-  #identify(request: IncomingMessage, isForDav: boolean): Awaitable<Caller | HttpError> {
-    return after(this.#authenticate(request, isForDav), (caller) => {
-      if (caller instanceof HttpError) return caller;
-      const { url } = entranceOf(this.#host, request);
-      return url === this.#host.url() ? caller : { ...caller, entrance: url };
-    });
+  async #identify(request: IncomingMessage, isForDav: boolean): Promise<Caller | HttpError> {
+    const caller = await this.#authenticate(request, isForDav);
+    if (caller instanceof HttpError) return caller;
+    const { url } = entranceOf(this.#host, request);
+    return url === this.#host.url() ? caller : { ...caller, entrance: url };
   }
 
-  #authenticate(request: IncomingMessage, isForDav: boolean): Awaitable<Caller | HttpError> {
+  async #authenticate(request: IncomingMessage, isForDav: boolean): Promise<Caller | HttpError> {
     const { headers, rawHeaders } = request;
     const passedOn = this.#host.peers?.admit(request);
     if (passedOn !== undefined) return passedOn === "refused" ? invalidForward() : passedOn;
@@ -133,15 +119,16 @@ export class Admission {
     if (authorization === undefined) return this.#host.publicCaller;
     // Node keeps the first of several headers, but a proxy in front may have checked another.
     if (count(rawHeaders, "authorization") > 1) return invalidToken();
-    return after(this.#host.authenticate(isForDav ? bearerOf(authorization) : authorization), (result) => {
-      if ("caller" in result) {
-        // A session is for one browser; whoever mounts a folder keeps the password for long.
-        const isMount = isBasic(authorization) && result.caller.authentication === "session";
-        return isMount ? invalidToken() : result.caller;
-      }
-      if (result.refused === "unavailable") return issuerUnavailable(result.retryAfterMs);
-      return result.refused === "unsupported_scheme" ? unsupportedScheme() : invalidToken(result);
-    });
+    const result = await this.#host.authenticate(isForDav ? bearerOf(authorization) : authorization);
+    if ("caller" in result) {
+      // A session is for one browser; whoever mounts a folder keeps the password for long.
+      const isMount = isBasic(authorization) && result.caller.authentication === "session";
+      return isMount ? invalidToken() : result.caller;
+    }
+    if (result.refused === "unavailable")
+      return later(503, "A token of this issuer cannot be verified now", result.retryAfterMs);
+    if (result.refused === "unsupported_scheme") return unauthorized("Unsupported authorization scheme");
+    return invalidToken(result);
   }
 
   #servesPublic(request: FastifyRequest): boolean {
@@ -163,7 +150,12 @@ export class Admission {
     }
     if (!isKnown) throw unmapped(request);
     const coding = codingOf(request.headers);
-    if (coding !== undefined) throw unsupportedEncoding(coding);
+    // Compressed bodies are refused, so that a small body cannot expand.
+    if (coding !== undefined) {
+      const text = `Content-Encoding '${echo(coding)}' is not supported. Send the body without Content-Encoding`;
+      // Accept-Encoding tells what would have been accepted (RFC 9110 §15.5.16).
+      throw new HttpError(415, text, { "accept-encoding": "identity" });
+    }
     request.setDecorator("caller", known);
     request.setDecorator("lease", this.#lease(known, addressOf(request), reply.raw));
     return true;

@@ -1,15 +1,8 @@
 // Host, Origin and fetch metadata checks, against DNS rebinding, cross-origin requests and embedding; CORS headers and preflights.
 
 import type { IncomingMessage } from "node:http";
-import { type Addresses, addressee, entranceOf, isOwnName, parseAuthority } from "../plumbing/entrance.js";
-import {
-  foreignSite,
-  type HttpError,
-  hostNotAllowed,
-  missingHost,
-  notPartOfPages,
-  originNotAllowed,
-} from "../plumbing/http-error.js";
+import { type Addresses, addressee, entranceOf, isOwnName, ownName, parseAuthority } from "../plumbing/entrance.js";
+import { badRequest, HttpError } from "../plumbing/http-error.js";
 
 /** The rules for Host and Origin. */
 export interface AdmissionRules extends Addresses {
@@ -31,11 +24,12 @@ export function refuse(request: IncomingMessage, rules: AdmissionRules): HttpErr
 
 function refuseHost(request: IncomingMessage, rules: AdmissionRules): HttpError | undefined {
   const host = addressee(request);
-  if (!rules.loopback) return host === undefined && request.httpVersion !== "1.0" ? missingHost() : undefined;
+  if (!rules.loopback) {
+    return host === undefined && request.httpVersion !== "1.0" ? badRequest("Missing Host header") : undefined;
+  }
   const name = parseAuthority(host)?.name;
-  const ownName = new URL(rules.url()).hostname.replace(/^\[|\]$/g, "");
-  if (name !== undefined && (name === ownName || isOwnName(name, rules))) return undefined;
-  return hostNotAllowed();
+  if (name !== undefined && (name === ownName(rules) || isOwnName(name, rules))) return undefined;
+  return new HttpError(403, "Host not allowed. Where a proxy gives this venue another name, set 'baseUrl' or 'hosts'");
 }
 
 function refuseOrigin(request: IncomingMessage, rules: AdmissionRules): HttpError | undefined {
@@ -46,7 +40,8 @@ function refuseOrigin(request: IncomingMessage, rules: AdmissionRules): HttpErro
   // Same origin: a page of this listener, under any loopback name. Off loopback the Host header is not checked, so it
   // proves nothing about the origin.
   if (rules.loopback && origin === `http://${addressee(request)?.toLowerCase()}`) return undefined;
-  return mayCall(origin, rules.corsOrigins) ? undefined : originNotAllowed();
+  if (mayCall(origin, rules.corsOrigins)) return undefined;
+  return new HttpError(403, "Origin not allowed. Add it to 'corsOrigins', or set 'baseUrl' if it is the venue's own");
 }
 
 /** Whether CORS allows pages of an origin to call. */
@@ -73,11 +68,16 @@ export function refuseEmbedding({ method, headers }: IncomingMessage): HttpError
   if (dest === undefined && site === undefined) return undefined;
   // Node joins repeated headers with commas: any of the values counts.
   const embedded = valuesOf(dest).find((value) => EMBEDDED.has(value));
-  if (embedded !== undefined) return notPartOfPages(embedded);
+  if (embedded !== undefined)
+    return new HttpError(403, `Nothing here is served as '${embedded}' of a page. Read it with fetch()`);
   if (headers.origin !== undefined || !valuesOf(site).some((value) => OTHER_SITES.has(value))) return undefined;
   const reads = method === "GET" || method === "HEAD";
   const isNavigation = reads && headers["sec-fetch-mode"] === "navigate" && dest === "document";
-  return isNavigation ? undefined : foreignSite();
+  if (isNavigation) return undefined;
+  return new HttpError(
+    403,
+    "Requests of other sites are refused. Add their origin to 'corsOrigins', and send it with mode 'cors'",
+  );
 }
 
 const valuesOf = (header: string | string[] | undefined): readonly string[] =>

@@ -8,14 +8,7 @@ import type { FastifyRequest } from "fastify";
 import { laterPackage } from "../../../core/later.js";
 import type { MemoryLease } from "../../../core/memory.js";
 import { parseInput } from "../../../schema/exact-json.js";
-import {
-  badRequest,
-  bodyTooLarge,
-  formNotTaken,
-  type HttpError,
-  invalidJson,
-  tooManyRequests,
-} from "../plumbing/http-error.js";
+import { badRequest, bodyTooLarge, HttpError, invalidJson, tooManyRequests } from "../plumbing/http-error.js";
 import { sendContinue } from "./connections.js";
 
 /** Suggested delay before retrying when memory is short, in milliseconds: calls end quickly. */
@@ -61,60 +54,38 @@ interface BodyRules {
  * Reads a whole body into memory, counting it against the lease as it arrives.
  * @throws HttpError 413 over the limit, 429 when memory is short, 400 when the body is incomplete
  */
-export function readBody(request: FastifyRequest, rules: BodyRules): Promise<Buffer> {
-  return new Promise((resolve, reject) =>
-    receiveBody(request, rules, (error, body) => (body === undefined ? reject(error) : resolve(body))),
-  );
-}
-
-/** As {@link readBody}, without a promise. @param done called once, with the error or the body */
-export function receiveBody(
-  { raw }: FastifyRequest,
-  { limit, lease }: BodyRules,
-  done: (error: HttpError | null, body?: Buffer) => void,
-): void {
+export function readBody({ raw }: FastifyRequest, { limit, lease }: BodyRules): Promise<Buffer> {
   const { "content-length": length } = raw.headers;
   const announced = length === undefined ? undefined : Number(length);
-  if (announced !== undefined && announced > limit) {
-    done(bodyTooLarge(limit));
-    return;
-  }
-  const body = new GrowingBody();
-  let hasFailed = false;
-  const stop = () => {
-    raw.off("data", onData).off("end", onEnd).off("error", onError).off("close", onError);
-    lease.onDrop = ignore;
-  };
-  const fail = (error: HttpError) => {
-    hasFailed = true;
-    stop();
-    done(error);
-  };
-  const onData = (chunk: Buffer) => {
-    if (body.length + chunk.length > limit) return fail(bodyTooLarge(limit));
-    body.append(chunk, announced ?? limit);
-    lease.receive(chunk.length);
-  };
-  const onEnd = () => {
-    if (announced !== undefined && announced !== body.length) return onError();
-    lease.received();
-    stop();
-    done(null, body.take());
-  };
-  const onError = () => fail(badRequest("Request incomplete"));
-  lease.onDrop = () => fail(tooManyRequests(BUSY_RETRY_MS));
-  // Most bodies have come with their head: no events are needed then.
-  const whole: unknown = raw.complete ? raw.read() : null;
-  if (Buffer.isBuffer(whole)) {
-    onData(whole);
-    if (!hasFailed) onEnd();
-    return;
-  }
-  sendContinue(raw);
-  raw.on("data", onData).on("end", onEnd).on("error", onError).on("close", onError);
+  return new Promise((resolve, reject) => {
+    const body = new GrowingBody();
+    const stop = () => {
+      raw.off("data", onData).off("end", onEnd).off("error", onError).off("close", onError);
+      lease.onDrop = () => {};
+    };
+    const fail = (error: HttpError) => {
+      stop();
+      reject(error);
+    };
+    const onData = (chunk: Buffer) => {
+      if (body.length + chunk.length > limit) return fail(bodyTooLarge(limit));
+      body.append(chunk, announced ?? limit);
+      lease.receive(chunk.length);
+    };
+    const onEnd = () => {
+      if (announced !== undefined && announced !== body.length) return onError();
+      lease.received();
+      stop();
+      resolve(body.take());
+    };
+    const onError = () => fail(badRequest("Request incomplete"));
+    if (announced !== undefined && announced > limit) return fail(bodyTooLarge(limit));
+    if (raw.destroyed) return onError();
+    lease.onDrop = () => fail(tooManyRequests(BUSY_RETRY_MS));
+    sendContinue(raw);
+    raw.on("data", onData).on("end", onEnd).on("error", onError).on("close", onError);
+  });
 }
-
-const ignore = (): void => {};
 
 /**
  * Whether a body was read to its end, or never will be. Waits one turn: data that came with the head may be unparsed.
@@ -130,7 +101,11 @@ export async function isRead(raw: IncomingMessage): Promise<boolean> {
  */
 export function refuseForm({ rawHeaders }: IncomingMessage): void {
   const name = rawHeaders.findIndex((header, index) => index % 2 === 0 && header.toLowerCase() === "content-type");
-  if (name >= 0 && /^\s*multipart\/form-data\b/i.test(rawHeaders[name + 1] ?? "")) throw formNotTaken();
+  if (name < 0 || !/^\s*multipart\/form-data\b/i.test(rawHeaders[name + 1] ?? "")) return;
+  throw new HttpError(
+    415,
+    "A form (multipart/form-data) is not taken: send the bytes of the file alone. With curl: -T FILE in place of -F; in a page: the file itself as body",
+  );
 }
 
 /** Maximum bytes of a body that is also tried as JSON5, whose parser is slow. */

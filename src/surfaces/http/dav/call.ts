@@ -6,20 +6,20 @@ import type { CallTerms } from "../../../core/call/terms.js";
 import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
 import type { TakeDownload, UploadBody } from "../../../core/ports/streams.js";
 import type { Uploaded } from "../../../core/ports/transfer.js";
-import type { DuOutput, ListOutput, RootsOutput, StatOutput } from "../../../schema/types.js";
+import type { ListOutput, RootsOutput, StatOutput } from "../../../schema/types.js";
 import type { HttpDav, HttpHost } from "../host.js";
+import { hangUpOf } from "../plumbing/connection.js";
 import { entranceOf } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, HttpError } from "../plumbing/http-error.js";
-import { codeOf, davError } from "./errors.js";
-import type { Locks } from "./locks/locks.js";
+import { davError, errorCodeOf } from "./errors.js";
+import type { Locks, Named } from "./locks/locks.js";
 import type { Checksums } from "./properties/checksums.js";
 import type { DeadProperties } from "./properties/dead.js";
 import type { Spot } from "./spot.js";
 import { addressOf, hrefOf, parentOf, pathText, type Target, targetOf } from "./target.js";
 
 type RootFactsOfDav = NonNullable<ReturnType<HttpDav["root"]>>;
-type Place = Pick<Target, "space" | "root" | "segments">;
 
 /** Entries of a directory, behind a name. */
 type Page = { readonly limit: number; readonly after?: string };
@@ -37,12 +37,12 @@ export interface Found {
   readonly size: number;
   /** Milliseconds since the epoch. */
   readonly modified: number;
-  readonly created?: number;
-  readonly mime?: string;
+  readonly created?: number | undefined;
+  readonly mime?: string | undefined;
   /** `sha256:` and 64 hex digits, where it is known. */
-  readonly hash?: string;
+  readonly hash?: string | undefined;
   /** Tag of its version stamp, where it has one. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 
 /** Entries of a directory, with the media types of files where they are known. */
@@ -71,7 +71,6 @@ export class DavCall {
   readonly target: Target;
   readonly #instance: string;
   readonly #context: SurfaceContext;
-  readonly #isReading: boolean;
   /** The last tree that was asked for: that of each entry of a listing. */
   #tree: { readonly space: Target["space"]; readonly root: string; readonly name: string } | undefined;
   #prefix: string | undefined;
@@ -87,15 +86,10 @@ export class DavCall {
     this.exchange = exchange;
     this.#instance = instance;
     this.target = targetOf(exchange.request.raw.url ?? "");
-    this.#isReading = READING.includes(exchange.request.method);
-    const hangUp = new AbortController();
-    const { raw } = exchange.reply;
-    raw.once("close", () => {
-      if (!raw.writableFinished) hangUp.abort();
-    });
+    const signal = hangUpOf(exchange.reply);
     const { context } = attribute(exchange.caller, undefined, host.nameCaller);
     // A mounted folder is made where it is made, whatever it is called.
-    this.#context = { ...context, surface: "webdav", signal: hangUp.signal, isInternal: true, exactPaths: true };
+    this.#context = { ...context, surface: "webdav", signal, isInternal: true, exactPaths: true };
   }
 
   get caller(): Caller {
@@ -103,13 +97,13 @@ export class DavCall {
   }
 
   /** The URL of a place at the entrance by which the request came, without scheme and host. */
-  hrefOf(place: Place, isCollection: boolean): string {
+  hrefOf(place: Named, isCollection: boolean): string {
     this.#prefix ??= entranceOf(this.host, this.exchange.request.raw).prefix;
     return hrefOf(this.#prefix, place, isCollection);
   }
 
   /** A place as locks and properties know it: two URLs of one drive are one, and so are two spellings where names fold. */
-  spotOf(place: Place): Spot {
+  spotOf(place: Named): Spot {
     const { space, root = "", segments } = place;
     let known = this.#tree;
     if (known?.root !== root || known.space !== space) {
@@ -124,7 +118,7 @@ export class DavCall {
   }
 
   /** Looks at locks and properties of places as other instances have left them. @param places absent: those of the request */
-  async look(places?: readonly Place[]): Promise<void> {
+  async look(places?: readonly Named[]): Promise<void> {
     if (this.dav.makeLocks === undefined) return;
     const found = (places ?? this.#places()).filter(({ root }) => root !== undefined);
     const spots = found.filter((place) => !this.#isOfInstance(place)).map((place) => this.spotOf(place));
@@ -135,7 +129,7 @@ export class DavCall {
   }
 
   /** Places that the request is about. */
-  #places(): readonly Place[] {
+  #places(): readonly Named[] {
     const { target, host, exchange } = this;
     const header = exchange.request.headers["destination"];
     const to = typeof header === "string" ? addressOf(header, host, exchange.request.raw) : undefined;
@@ -143,23 +137,23 @@ export class DavCall {
   }
 
   /** Whether each instance has other files there. */
-  #isOfInstance({ space, root = "" }: Place): boolean {
+  #isOfInstance({ space, root = "" }: Named): boolean {
     return space === "dav" && this.#facts(root)?.kind === "temp";
   }
 
   /** Name of the drive that a place is on; `undefined`: it is on none. */
-  driveOf({ space, root = "" }: Place): string | undefined {
+  driveOf({ space, root = "" }: Named): string | undefined {
     return space === "dav" ? this.#facts(root)?.drive : root;
   }
 
   /** @throws HttpError 409 for an entry of a drive that does not exist; operations would make the drive */
-  async requireDrive({ space, root = "", segments }: Place): Promise<void> {
+  async requireDrive({ space, root = "", segments }: Named): Promise<void> {
     if (space !== "dlfs" || segments.length !== 1 || (await this.names("dlfs")).includes(root)) return;
     throw new HttpError(409, "There is no such drive. Make it with MKCOL");
   }
 
   /** Whether nothing can be changed in a root. */
-  isReadOnly({ space, root = "" }: Pick<Place, "space" | "root">): boolean {
+  isReadOnly({ space, root = "" }: Named): boolean {
     return space === "dav" && this.#facts(root)?.readOnly === true;
   }
 
@@ -170,13 +164,13 @@ export class DavCall {
   }
 
   /** Whether the collection around a place is locked itself, so that members must not come or go. */
-  needsParentLock(place: Place): boolean {
+  needsParentLock(place: Named): boolean {
     const parent = parentOf(place);
     return parent?.root !== undefined && this.locks.on(this.spotOf(parent)).length > 0;
   }
 
   /** Ends locks and properties at and below a place that is gone. */
-  forget(place: Place): void {
+  forget(place: Named): void {
     const spot = this.spotOf(place);
     for (const lock of [...this.locks.on(spot), ...this.locks.below(spot)]) this.locks.remove(lock);
     this.properties.drop(spot);
@@ -202,31 +196,16 @@ export class DavCall {
   }
 
   /** @param more `listsTypes`: with the media types of files; `tags`: with those of their versions */
-  async list(place: Place, page: Page, more: Pick<CallTerms, "listsTypes" | "tags"> = {}): Promise<DavListing> {
+  async list(place: Named, page: Page, more: Pick<CallTerms, "listsTypes" | "tags"> = {}): Promise<DavListing> {
     return (await this.run("list", place, page, { terms: more })) as DavListing;
   }
 
   /** `undefined` if there is nothing. @param isHashed reads a file to tell its hash */
-  async stat(place: Place, isHashed = false): Promise<Found | undefined> {
+  async stat(place: Named, isHashed = false): Promise<Found | undefined> {
     const more = isHashed ? { hash: true } : {};
     const found = (await this.run("stat", place, more, { terms: { details: true, tags: true } })) as StatOutput;
     if (!found.exists) return undefined;
-    const {
-      type = "other",
-      size = 0,
-      modified = 0,
-      created,
-      mime,
-      hash,
-      tag,
-    } = found as StatOutput & Pick<Found, "created" | "tag">;
-    return {
-      ...{ type, size, modified },
-      ...(created === undefined ? {} : { created }),
-      ...(mime === undefined ? {} : { mime }),
-      ...(hash === undefined ? {} : { hash }),
-      ...(tag === undefined ? {} : { tag }),
-    };
+    return { type: "other", size: 0, modified: 0, ...found };
   }
 
   /** Names of the roots or drives that the caller sees. */
@@ -243,22 +222,16 @@ export class DavCall {
     return roots;
   }
 
-  /** Bytes of all files below a place. */
-  async sizeOf(place: Place): Promise<number> {
-    const { bytes } = (await this.run("du", place)) as DuOutput;
-    return bytes;
-  }
-
-  async download(place: Place, take: TakeDownload): Promise<void> {
+  async download(place: Named, take: TakeDownload): Promise<void> {
     await this.run("download", place, {}, { transfer: { take }, terms: { tags: true } });
   }
 
-  async upload(place: Place, body: UploadBody, options: JsonObject): Promise<Uploaded> {
+  async upload(place: Named, body: UploadBody, options: JsonObject): Promise<Uploaded> {
     return (await this.run("upload", place, options, { transfer: { body } })) as Uploaded;
   }
 
   /** Runs an operation at a place below a root. @throws HttpError */
-  async run(operation: string, place: Place, input: JsonObject = {}, more: SurfaceContext = {}): Promise<unknown> {
+  async run(operation: string, place: Named, input: JsonObject = {}, more: SurfaceContext = {}): Promise<unknown> {
     const { space, root } = place;
     if (root === undefined || space === "top") throw new HttpError(403, "Only what is below a root can be used so");
     const named = space === "dav" ? { root } : { drive: root };
@@ -267,7 +240,7 @@ export class DavCall {
   }
 
   /** Runs an operation on the drive itself. */
-  async runOnDrive(operation: string, drive: string): Promise<unknown> {
+  runOnDrive(operation: string, drive: string): Promise<unknown> {
     return this.#invoke(`dlfs:${operation}`, { drive });
   }
 
@@ -275,14 +248,9 @@ export class DavCall {
     try {
       return await this.dav.invoke(operation, input, { ...this.#context, ...more });
     } catch (error) {
-      throw this.refusal(error);
+      const isReading = READING.includes(this.exchange.request.method);
+      throw davError(error, { isReading, isPublic: this.caller.authentication === "public" });
     }
-  }
-
-  /** The error to answer with. */
-  refusal(error: unknown): unknown {
-    const isPublic = this.caller.authentication === "public";
-    return davError(error, { isReading: this.#isReading, isPublic });
   }
 }
 
@@ -291,8 +259,7 @@ export async function undefinedFor<T>(codes: readonly string[], work: Promise<T>
   try {
     return await work;
   } catch (error) {
-    const code = error instanceof HttpError ? error.more["errorCode"] : codeOf(error);
-    if (typeof code === "string" && codes.includes(code)) return undefined;
+    if (codes.includes(errorCodeOf(error))) return undefined;
     throw error;
   }
 }

@@ -4,10 +4,10 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
-import type { MemoryLease } from "../../../core/memory.js";
 import type { CorsArea } from "../admission/host-and-origin.js";
 import type { HttpDav, HttpHost } from "../host.js";
 import { challengeOf } from "../plumbing/challenge.js";
+import { exchangeOf, leaveBodies } from "../plumbing/exchange.js";
 import { explain, HttpError, methodNotAllowed } from "../plumbing/http-error.js";
 import { DavCall, undefinedFor } from "./call.js";
 import { sendDavError, sendEmpty } from "./errors.js";
@@ -71,26 +71,20 @@ export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): vo
   const properties = new DeadProperties(dav.propertyFile);
   const state = { dav, locks, properties, checksums: new Checksums(), instance };
   app.register((scope, _options, done) => {
-    // Bodies are streams of any type, and are read by the methods.
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
+    leaveBodies(scope);
     scope.setErrorHandler((error, request, reply: FastifyReply) => {
       const failure = explain(error, host, { id: request.id, request: request.raw, response: reply.raw });
       const caller = request.getDecorator<Caller | null>("caller") ?? undefined;
       return sendDavError(reply, failure, challengeOf(host, caller, failure));
     });
     scope.addHook("onRequest", (request, _reply, next) => {
-      // Fastify would refuse a malformed content type.
-      delete request.raw.headers["content-type"];
       requireOwnPage(request);
       methodOf(request);
       next();
     });
     const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       await state.properties.ready();
-      const caller = request.getDecorator<Caller>("caller");
-      const memory = request.getDecorator<MemoryLease>("lease");
-      const call = new DavCall(host, state, { request, reply, target: "", caller, memory });
+      const call = new DavCall(host, state, exchangeOf(request, reply));
       if (!WITHOUT_LOCKS.includes(request.method)) await call.look();
       return methodOf(request)(call);
     };

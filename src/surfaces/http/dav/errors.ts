@@ -1,7 +1,7 @@
 // Errors of WebDAV: which status a code has, and the XML body with the violated precondition.
 
 import type { FastifyReply } from "fastify";
-import { ERROR_CODES, type ErrorData, FileAdapterError } from "../../../core/errors/errors.js";
+import { type ErrorData, FileAdapterError, httpStatusOf } from "../../../core/errors/errors.js";
 import { worded } from "../../../core/errors/wording.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
 import { HttpError } from "../plumbing/http-error.js";
@@ -25,45 +25,42 @@ export class DavError extends HttpError {
 /** Sent with every 401: Basic is for clients that mount folders. */
 const BASIC = 'Basic realm="venue-files", charset="UTF-8"';
 
-interface Mapped {
-  readonly reading: number;
-  readonly changing: number;
-  readonly condition?: string;
-}
-
-const sameMapping = (status: number, condition?: string): Mapped => ({
-  reading: status,
-  changing: status,
-  ...(condition === undefined ? {} : { condition }),
-});
-
 /** Codes whose status differs from that of the other endpoints. */
-const STATUSES: Readonly<Record<string, Mapped>> = {
-  CONFLICT: sameMapping(412),
-  ALREADY_EXISTS: sameMapping(412),
-  NOT_FOUND: sameMapping(404),
-  UNKNOWN_ROOT: sameMapping(404),
-  DANGLING_SYMLINK: sameMapping(404),
-  NOT_A_DIRECTORY: { reading: 404, changing: 409 },
-  PARENT_MISSING: { reading: 404, changing: 409 },
-  IS_A_DIRECTORY: sameMapping(405),
-  EXISTS_NOT_DIRECTORY: sameMapping(405),
-  NOT_A_FILE: sameMapping(409),
-  HARD_LINKED: sameMapping(409),
-  CAPABILITY_DENIED: sameMapping(403, "D:need-privileges"),
-  READ_ONLY_ROOT: sameMapping(403),
-  DENIED_BY_POLICY: sameMapping(403),
-  SYMLINK_ESCAPE: sameMapping(403),
-  OTHER_DEVICE: sameMapping(403),
-  PERMISSION_DENIED: sameMapping(403),
-  ROOT_DELETE: sameMapping(403),
-  NOT_SUPPORTED: sameMapping(403),
-  QUOTA_EXCEEDED: sameMapping(507, "D:quota-not-exceeded"),
-  NO_SPACE: sameMapping(507, "D:sufficient-disk-space"),
-  INVALID_PATH: sameMapping(400),
-  INVALID_INPUT: sameMapping(400),
-  PATH_ESCAPES_ROOT: sameMapping(400),
-  PATH_NOT_RELATIVE: sameMapping(400),
+const STATUSES: Readonly<Record<string, number>> = {
+  CONFLICT: 412,
+  ALREADY_EXISTS: 412,
+  NOT_FOUND: 404,
+  UNKNOWN_ROOT: 404,
+  DANGLING_SYMLINK: 404,
+  NOT_A_DIRECTORY: 409,
+  PARENT_MISSING: 409,
+  IS_A_DIRECTORY: 405,
+  EXISTS_NOT_DIRECTORY: 405,
+  NOT_A_FILE: 409,
+  HARD_LINKED: 409,
+  CAPABILITY_DENIED: 403,
+  READ_ONLY_ROOT: 403,
+  DENIED_BY_POLICY: 403,
+  SYMLINK_ESCAPE: 403,
+  OTHER_DEVICE: 403,
+  PERMISSION_DENIED: 403,
+  ROOT_DELETE: 403,
+  NOT_SUPPORTED: 403,
+  QUOTA_EXCEEDED: 507,
+  NO_SPACE: 507,
+  INVALID_PATH: 400,
+  INVALID_INPUT: 400,
+  PATH_ESCAPES_ROOT: 400,
+  PATH_NOT_RELATIVE: 400,
+};
+
+/** Codes for a missing directory in a path, which is nothing to find where nothing is changed. */
+const MISSING_ABOVE = ["NOT_A_DIRECTORY", "PARENT_MISSING"];
+
+const CONDITIONS: Readonly<Record<string, string>> = {
+  CAPABILITY_DENIED: "D:need-privileges",
+  QUOTA_EXCEEDED: "D:quota-not-exceeded",
+  NO_SPACE: "D:sufficient-disk-space",
 };
 
 /** Clients of WebDAV have no operations. */
@@ -75,26 +72,26 @@ const WORDS: Readonly<Record<string, string>> = {
 /** Codes that say no more to a caller without credentials than that it needs some. */
 const HIDDEN_FROM_PUBLIC = ["CAPABILITY_DENIED", "UNKNOWN_ROOT", "DRIVE_REQUIRES_AUTH"];
 
-export const codeOf = (error: unknown): string | undefined =>
-  error instanceof FileAdapterError ? error.code : undefined;
+/** The code of a failed operation; empty: it is another failure. */
+export function errorCodeOf(error: unknown): string {
+  const code = error instanceof HttpError ? error.more["errorCode"] : undefined;
+  return typeof code === "string" ? code : "";
+}
 
 /** The error of a failed operation; unexpected ones are returned unchanged. */
 export function davError(error: unknown, { isReading, isPublic }: { isReading: boolean; isPublic: boolean }): unknown {
   if (!(error instanceof FileAdapterError)) return error;
   const { code, data } = error;
   if (isPublic && HIDDEN_FROM_PUBLIC.includes(code)) return new HttpError(401, "Authentication required");
-  const mapped = STATUSES[code];
-  const status = mapped === undefined ? statusInTable(code) : isReading ? mapped.reading : mapped.changing;
-  const condition = mapped?.condition === undefined ? undefined : element(mapped.condition);
+  const isMissing = isReading && MISSING_ABOVE.includes(code);
+  const status = isMissing ? 404 : (STATUSES[code] ?? httpStatusOf(code, data));
+  const condition = CONDITIONS[code];
   return new DavError(
     status,
     worded(error, (name) => WORDS[name]),
-    { condition, code, data },
+    { condition: condition === undefined ? undefined : element(condition), code, data },
   );
 }
-
-const statusInTable = (code: string): number =>
-  Object.entries(ERROR_CODES).find(([known]) => known === code)?.[1].http ?? 500;
 
 /** Sends an error response. @param challenge of clients that sign in elsewhere */
 export function sendDavError(reply: FastifyReply, error: HttpError, challenge?: string): FastifyReply {

@@ -1,11 +1,10 @@
 // Endpoints for asset metadata.
 
 import type { IncomingMessage } from "node:http";
-import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
+import { FileAdapterError } from "../../../core/errors/errors.js";
 import { AssetError } from "../../../core/ports/asset.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
-import { sendContinue } from "../admission/connections.js";
 import { isRead, parseJsonText, refuseForm } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import {
@@ -28,7 +27,9 @@ import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
 import { PAGE_PARAMETERS, parsePage, singleParameter } from "../plumbing/query.js";
+import { BodyChunks } from "./body-chunks.js";
 import { cachingHeaders, contentEtag, contentHeaders, rangeOf } from "./content-headers.js";
+import { sendChunks } from "./file-sending.js";
 
 const endpoint = endpointsOf("Assets", [
   pathParameter("ref", "An id, or one of `0x<id>`, `a/<id>`, `/a/<id>` and `<venue DID>/a/<id>`"),
@@ -149,9 +150,6 @@ async function getAsset(host: HttpHost, { reply, target }: Exchange): Promise<Fa
 
 // Endpoints for asset content: streaming upload and download.
 
-/** Time a client may take for each chunk of a download, in milliseconds. */
-const STALL_MS = 60_000;
-
 /**
  * `PUT /api/v1/assets/<ref>/content`: streams the request body into the store. Nothing may have read the body before.
  * On a refusal the rest of the body is not awaited: the connection is closed.
@@ -170,11 +168,7 @@ async function putContent(host: HttpHost, exchange: Exchange): Promise<FastifyRe
 }
 
 /** `GET`, `HEAD /api/v1/assets/<ref>/content`: streams stored content, or a single range of it. */
-export async function getContent(
-  host: HttpHost,
-  { request, reply, target }: Exchange,
-  { stallMs } = { stallMs: STALL_MS },
-): Promise<FastifyReply> {
+export async function getContent(host: HttpHost, { request, reply, target }: Exchange): Promise<FastifyReply> {
   const content = await askAssets(target, () => host.assets.content(target));
   const caching = cachingHeaders(content, reply.getHeader("vary"));
   const tagged = { etag: contentEtag(content), sha256: content.sha256 };
@@ -187,54 +181,25 @@ export async function getContent(
     throw new HttpError(416, "Range not satisfiable", { "content-range": `bytes */${size}` });
   }
   const { start, end } = range ?? { start: 0, end: size };
-  const report = (error: unknown) => host.logInternal(error, request.id);
-  const body = await awaitFirstChunk(content.open({ start, end }), report);
-  reply.raw.setTimeout(stallMs, () => reply.raw.destroy());
-  return reply
-    .code(range === undefined ? 200 : 206)
-    .headers(headers)
-    .headers(range === undefined ? {} : { "content-range": `bytes ${start}-${end - 1}/${size}` })
-    .header("content-length", `${end - start}`)
-    .send(Readable.from(body));
+  const head = () =>
+    reply
+      .code(range === undefined ? 200 : 206)
+      .headers(headers)
+      .headers(range === undefined ? {} : { "content-range": `bytes ${start}-${end - 1}/${size}` })
+      .header("content-length", `${end - start}`);
+  try {
+    return await sendChunks(content.open({ start, end }), reply, head);
+  } catch (error) {
+    // The client sees only that the connection breaks.
+    if (reply.raw.headersSent && !(error instanceof FileAdapterError)) host.logInternal(error, request.id);
+    throw error;
+  }
 }
 
-/** The body as an iterable. Not reading it to the end leaves the connection open, since the response still needs it. */
+/** The announced length is checked before the body is read, but after everything else about the request. */
 async function* bodyOf(raw: IncomingMessage, limit: number): AsyncGenerator<Uint8Array> {
-  // The announced length is checked before the body is read, but after everything else about the request.
   if (Number(raw.headers["content-length"]) > limit) throw new AssetError("too_large", { limit });
-  sendContinue(raw);
-  yield* raw.iterator({ destroyOnReturn: false });
-}
-
-/**
- * Waits for the first chunk, so that unreadable content is reported by a status and not by a truncated response.
- *
- * @param report called with a later failure, of which the client sees only that the connection breaks
- */
-async function awaitFirstChunk(
-  content: AsyncIterable<Uint8Array>,
-  report: (error: unknown) => void,
-): Promise<AsyncIterable<Uint8Array>> {
-  const source = content[Symbol.asyncIterator]();
-  let first: IteratorResult<Uint8Array> | undefined = await source.next();
-  // Not a generator: `return` on a generator that has not started would not reach the source.
-  const rest: AsyncIterator<Uint8Array> = {
-    next: async () => {
-      const step = first;
-      first = undefined;
-      try {
-        return step ?? (await source.next());
-      } catch (error) {
-        report(error);
-        throw error;
-      }
-    },
-    return: async () => {
-      await source.return?.();
-      return { done: true, value: undefined };
-    },
-  };
-  return { [Symbol.asyncIterator]: () => rest };
+  yield* new BodyChunks(raw);
 }
 
 function asksInline(query: unknown): boolean {

@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { ByteRange, StoredContent } from "../../../core/ports/asset.js";
+import { COMMON_HEADERS } from "../plumbing/answer.js";
 
 /** Types that may be displayed inline: browsers execute nothing in them. */
 const INLINE_TYPES = new Set(["text/plain", "image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -20,11 +21,10 @@ const MAX_NAME_CHARS = 200;
 export function cachingHeaders(content: StoredContent, vary: unknown): Record<string, string> {
   const judged = "Sec-Fetch-Dest, Sec-Fetch-Site";
   return {
+    ...COMMON_HEADERS,
     vary: vary === undefined ? judged : `${vary}, ${judged}`,
     etag: contentEtag(content),
     "cache-control": "private, max-age=31536000, immutable",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
   };
 }
 

@@ -14,7 +14,7 @@ import {
   queryParameter,
   TEXT,
 } from "../openapi/endpoint.js";
-import { EVENT_HEADERS } from "../plumbing/answer.js";
+import { ENDLESS_HEADERS, EVENT_HEADERS } from "../plumbing/answer.js";
 import { beginStream, countStream, refusalOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { authenticationRequired, badRequest, echo } from "../plumbing/http-error.js";
@@ -57,13 +57,17 @@ async function getVenueEvents(
   const topics = topicsOf(request.query);
   if (request.method === "HEAD") return reply.code(200).headers(EVENT_HEADERS).send();
   const { context } = attribute(caller, undefined, host.nameCaller);
-  const reader = openOrRefuse(() => events.open(topics, caller, context));
+  let reader: ReturnType<VenueEvents["open"]>;
+  try {
+    reader = events.open(topics, caller, context);
+  } catch (error) {
+    throw error instanceof FileAdapterError ? badRequest(error.message) : error;
+  }
   const { raw } = reply;
   countStream(host, raw);
   if (raw.destroyed) reader.close();
   else raw.once("close", () => reader.close());
-  beginStream(reply, EVENT_HEADERS);
-  raw.flushHeaders();
+  beginStream(reply, ENDLESS_HEADERS);
   await reader.ready;
   if (raw.destroyed) return reply;
   const { authorization } = request.headers;
@@ -72,14 +76,6 @@ async function getVenueEvents(
   const lastId = request.headers["last-event-id"];
   streams.begin({ raw, reader, isRefused, sight }, lastId === undefined ? undefined : String(lastId));
   return reply;
-}
-
-function openOrRefuse<T>(open: () => T): T {
-  try {
-    return open();
-  } catch (error) {
-    throw error instanceof FileAdapterError ? badRequest(error.message) : error;
-  }
 }
 
 /** @throws HttpError 400 */

@@ -11,7 +11,7 @@ import type { HttpFiles, HttpHost } from "../host.js";
 import { type Parameter, queryParameter } from "../openapi/endpoint.js";
 import { hashIn } from "../plumbing/entity-tags.js";
 import type { Exchange } from "../plumbing/exchange.js";
-import { badRequest, HttpError, malformedTarget, ticketTakenBack } from "../plumbing/http-error.js";
+import { badRequest, HttpError, malformedTarget, unauthorized } from "../plumbing/http-error.js";
 
 /** Path segments before the root's name, including the empty one before the first slash: `/api/v1/files/`. */
 const FIXED_SEGMENTS = 4;
@@ -27,7 +27,7 @@ export interface FileRequest {
   readonly context: SurfaceContext;
 }
 
-/** @throws HttpError */
+/** @throws HttpError, FileAdapterError */
 export async function fileRequest(
   host: HttpHost,
   files: HttpFiles,
@@ -40,19 +40,13 @@ export async function fileRequest(
   if (ticket === undefined) {
     return { place, context: { ...attribute(caller, undefined, host.nameCaller).context, surface } };
   }
-  const context = await redeem(files, ticket, { ...place, direction });
+  const context = await files.redeem(ticket, { ...place, direction });
   if (context === undefined) throw new HttpError(403, "Invalid or expired ticket");
-  if (context === "taken back") throw ticketTakenBack();
+  if (context === "taken back") {
+    throw unauthorized("The rights behind this ticket were revoked. Authenticate, and ask file:transfer for another");
+  }
   // The caller who asked for the ticket over MCP is still a model. A ticket is for one place, whatever is there by now.
   return { place, context: { surface, ...context, exactPaths: true } };
-}
-
-async function redeem(files: HttpFiles, ticket: string, use: Parameters<HttpFiles["redeem"]>[1]) {
-  try {
-    return await files.redeem(ticket, use);
-  } catch (error) {
-    throw fileError(error);
-  }
 }
 
 /** The `ticket` parameter of a request, if any. Too long a value becomes `""`, which is no valid ticket. */

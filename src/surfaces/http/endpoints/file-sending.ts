@@ -9,16 +9,14 @@ import { isInRange, judge, namesHash } from "../plumbing/entity-tags.js";
 import { HttpError } from "../plumbing/http-error.js";
 import { contentHeaders, rangeOf } from "./content-headers.js";
 
-interface Streaming {
+/** Time a client may take for each chunk, in milliseconds. */
+const STALL_MS = 60_000;
+
+interface Sending {
+  readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** Time the client may take for each chunk, in milliseconds. */
-  readonly stallMs: number;
   /** Called once the response starts. */
   onBegin(): void;
-}
-
-export interface Sending extends Streaming {
-  readonly request: FastifyRequest;
   /** The ETag of a file, with its quotes. */
   readonly etagOf: (file: Download) => string | undefined;
 }
@@ -60,7 +58,7 @@ export async function sendFile(file: Download, sending: Sending): Promise<number
     .headers(contentHeaders({ contentType: typeOf(file), fileName: file.name }, false))
     .headers(range === undefined ? {} : { "content-range": `bytes ${range.start}-${range.end - 1}/${size}` })
     .header("content-length", `${length}`);
-  if (body !== undefined) return isWhole(body, length) ? sendWhole(body, sending) : stream(body, sending);
+  if (body !== undefined) return isWhole(body, length) ? sendWhole(body, sending) : stream(body, reply, onBegin);
   reply.send();
   onBegin();
   return 0;
@@ -69,38 +67,45 @@ export async function sendFile(file: Download, sending: Sending): Promise<number
 /** No charset: text is UTF-8 or declares its own encoding, and nothing more is known of it. */
 const typeOf = ({ mime }: Download): string => mime ?? "application/octet-stream";
 
-/** Sends chunks as they come, once the first has come. @returns bytes sent @throws ABORTED if the client leaves */
-export async function sendChunks(chunks: AsyncIterable<Buffer>, sending: Streaming): Promise<number> {
-  return stream(await awaitFirstChunk(chunks), sending);
+/**
+ * Sends chunks as they come, once the first has come.
+ * @param head sets status and headers @throws ABORTED if the client leaves
+ */
+export async function sendChunks(
+  chunks: AsyncIterable<Uint8Array>,
+  reply: FastifyReply,
+  head: () => void,
+): Promise<FastifyReply> {
+  const begun = await awaitFirstChunk(chunks);
+  head();
+  await stream(begun, reply);
+  return reply;
 }
 
 interface Begun {
-  readonly first: Buffer;
-  readonly rest: AsyncIterator<Buffer>;
+  readonly first: Uint8Array | undefined;
+  readonly rest: AsyncIterator<Uint8Array>;
 }
 
 /** Waits for the first chunk, so that an unreadable file is reported by a status. */
-async function awaitFirstChunk(chunks: AsyncIterable<Buffer>): Promise<Begun> {
+async function awaitFirstChunk(chunks: AsyncIterable<Uint8Array>): Promise<Begun> {
   const rest = chunks[Symbol.asyncIterator]();
-  const step = await rest.next();
-  return { first: step.done === true ? Buffer.alloc(0) : step.value, rest };
+  return { first: (await rest.next()).value, rest };
 }
 
 /** A stream that passes chunks on as the client takes them. */
 class Body extends Readable {
   taken = 0;
   failure: unknown;
-  readonly #stallMs: number;
-  readonly #rest: AsyncIterator<Buffer>;
-  #first: Buffer | undefined;
+  readonly #rest: AsyncIterator<Uint8Array>;
+  #first: Uint8Array | undefined;
   #stall: NodeJS.Timeout | undefined;
 
-  constructor({ first, rest }: Begun, stallMs: number) {
+  constructor({ first, rest }: Begun) {
     // Read one chunk ahead.
     super({ highWaterMark: 1 });
     this.#first = first;
     this.#rest = rest;
-    this.#stallMs = stallMs;
   }
 
   override _read(): void {
@@ -110,16 +115,16 @@ class Body extends Readable {
 
   async #pass(): Promise<void> {
     try {
-      const chunk: unknown = this.#first ?? (await this.#rest.next()).value;
+      const chunk: Uint8Array | undefined = this.#first ?? (await this.#rest.next()).value;
       this.#first = undefined;
       if (this.destroyed) return;
-      if (!Buffer.isBuffer(chunk)) {
+      if (chunk === undefined) {
         this.push(null);
         return;
       }
       this.taken += chunk.length;
       // A client that stops reading must not keep the file open forever.
-      this.#stall = setTimeout(() => this.destroy(), this.#stallMs);
+      this.#stall = setTimeout(() => this.destroy(), STALL_MS);
       this.push(chunk);
     } catch (error) {
       this.failure = error;
@@ -140,25 +145,25 @@ class Body extends Readable {
 /** Up to this size a body is taken by the socket at once, whether or not the client reads. */
 const SMALL_BYTES = 16_384;
 
-const isWhole = ({ first }: Begun, length: number): boolean => first.length === length && length <= SMALL_BYTES;
+const isWhole = ({ first }: Begun, length: number): boolean => first?.length === length && length <= SMALL_BYTES;
 
 /** Sends a small body that has been read: without a stream, a timer, and a write for the head alone. */
-async function sendWhole({ first, rest }: Begun, { reply, onBegin }: Streaming): Promise<number> {
+async function sendWhole({ first, rest }: Begun, { reply, onBegin }: Sending): Promise<number> {
   await rest.return?.();
   if (reply.raw.destroyed) throw aborted();
   reply.send(first);
   onBegin();
-  return first.length;
+  return first?.length ?? 0;
 }
 
-async function stream(begun: Begun, { reply, stallMs, onBegin }: Streaming): Promise<number> {
-  const body = new Body(begun, stallMs);
+async function stream(begun: Begun, reply: FastifyReply, onBegin?: () => void): Promise<number> {
+  const body = new Body(begun);
   const gone = new Promise<void>((resolve) => body.once("close", resolve));
   const onClose = () => body.destroy();
   if (reply.raw.destroyed) onClose();
   else reply.raw.once("close", onClose);
   reply.send(body);
-  onBegin();
+  onBegin?.();
   await gone;
   reply.raw.off("close", onClose);
   if (body.readableEnded) return body.taken;

@@ -20,7 +20,7 @@ import {
   TEXT,
 } from "../openapi/endpoint.js";
 import { COMMON_HEADERS } from "../plumbing/answer.js";
-import { HangUp, hangUpOf } from "../plumbing/connection.js";
+import { hangUpOf } from "../plumbing/connection.js";
 import { digestsIn, requireDigests } from "../plumbing/digests.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, tooManyRequests } from "../plumbing/http-error.js";
@@ -115,32 +115,25 @@ export const FILE_ENDPOINTS: readonly Endpoint[] = [
   }),
 ];
 
-type Version = { readonly [part in "sha256" | "tag"]?: string | undefined };
-
 /** The hash where it is known, else the tag of the stamp. */
-function etagOf({ sha256, tag }: Version): string | undefined {
+function etagOf({ sha256, tag }: { readonly [part in "sha256" | "tag"]?: string | undefined }): string | undefined {
   return sha256 === undefined ? tag && `"${tag}"` : `"${hashText(sha256)}"`;
 }
 
-function versionHeader(version: Version): Record<string, string> {
-  const etag = etagOf(version);
-  return etag === undefined ? {} : { etag };
-}
-
-/** Time a client may take for each chunk, in milliseconds. */
-const STALL_MS = 60_000;
-
 /** `GET`, `HEAD /api/v1/files/<root>/<path>`: streams a file, or a single range of it. */
-async function getFile(host: HttpHost, exchange: Exchange, { stallMs } = { stallMs: STALL_MS }): Promise<FastifyReply> {
+async function getFile(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const { request, reply } = exchange;
   const files = filesOf(host);
-  const { place, context } = await fileRequest(host, files, { ...exchange, direction: "download" });
-  await new Promise<void>((onBegin, reject) => {
-    const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs, onBegin, etagOf });
-    files
-      .download(versionOf(exchange, place), take, { ...context, cancellation: new HangUp(reply) })
-      .catch((error: unknown) => reject(fileError(error)));
-  });
+  try {
+    const { place, context } = await fileRequest(host, files, { ...exchange, direction: "download" });
+    await new Promise<void>((onBegin, reject) => {
+      const take: TakeDownload = (file) => sendFile(file, { request, reply, onBegin, etagOf });
+      const version = versionOf(exchange, place);
+      files.download(version, take, { ...context, signal: hangUpOf(reply) }).catch(reject);
+    });
+  } catch (error) {
+    throw fileError(error);
+  }
   return reply;
 }
 
@@ -244,11 +237,15 @@ function partOf({ request }: Exchange, body: UploadBody): Required<Pick<UploadIn
   return { offset: Number(offset), length: Math.max(Number(length), Number(offset) + (body.length ?? 0)) };
 }
 
-const versionHeaders = ({ sha256, tag, size }: Uploaded): Record<string, string> => ({
-  ...COMMON_HEADERS,
-  ...(size === undefined ? {} : { "upload-offset": `${size}` }),
-  ...versionHeader({ sha256, tag }),
-});
+function versionHeaders(uploaded: Uploaded): Record<string, string> {
+  const { size } = uploaded;
+  const etag = etagOf(uploaded);
+  return {
+    ...COMMON_HEADERS,
+    ...(size === undefined ? {} : { "upload-offset": `${size}` }),
+    ...(etag === undefined ? {} : { etag }),
+  };
+}
 
 /** The body of a request as an upload, which may take as long as it goes on. @throws HttpError 415 */
 export function uploadOf(raw: IncomingMessage): UploadBody {

@@ -1,10 +1,9 @@
 // Endpoints that run operations.
 
-import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
-import { attribute, type CallerContext } from "../../../core/call/attribute.js";
+import { attribute } from "../../../core/call/attribute.js";
 import { httpStatusOf } from "../../../core/errors/errors.js";
-import type { JsonObject, SurfaceContext } from "../../../core/ports/adapter.js";
+import type { JsonObject } from "../../../core/ports/adapter.js";
 import { isTerminal, type JobRecord, type RecordedJob } from "../../../core/ports/job.js";
 import { fieldsOf, isObject } from "../../../core/unknown.js";
 import { parseJson } from "../admission/read-body.js";
@@ -12,7 +11,7 @@ import type { HttpHost } from "../host.js";
 import { type Endpoint, endpointsOf, json, jsonContent, location, queryParameter } from "../openapi/endpoint.js";
 import { outputJson, recordText, sendError, sendJson } from "../plumbing/answer.js";
 import { lacksScope } from "../plumbing/challenge.js";
-import { abortOnClose } from "../plumbing/connection.js";
+import { hangUpOf } from "../plumbing/connection.js";
 import { publicPath } from "../plumbing/entrance.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
@@ -58,24 +57,34 @@ interface InvokeRequest {
  * `POST /api/v1/invoke`: runs an operation as a job. Whenever a job exists the response is 201 with its record,
  * finished or not; the job continues when the wait ends or the client disconnects.
  */
-async function invoke(host: HttpHost, { request, reply, caller, memory }: Exchange): Promise<FastifyReply> {
+async function invoke(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
+  const { request, reply, memory } = exchange;
   const call = parseInvoke(parseJson(request.body, { json5: true }));
   const asksToWait = call.wait || fieldsOf(request.query)[WAIT.name] === "true";
-  const job = await submitCall(host, { caller, memory }, call);
-  const ms = asksToWait ? host.limits.maxWaitMs : host.limits.inlineWaitMs;
-  const record = await job.settled(ms, call.private ? abortOnClose(reply.raw) : undefined);
-  requireScopes(record);
-  reply.header("location", jobUrl(host, request.raw, job));
+  const { record } = await runCall(host, exchange, call, asksToWait ? host.limits.maxWaitMs : host.limits.inlineWaitMs);
   return sendJson(reply, 201, recordText(record, host, memory));
 }
 
-/** Clients of outside issuers know by the status that more scopes would help. @throws HttpError 403 */
-function requireScopes({ error = "", errorCode, errorData }: JobRecord): void {
+/**
+ * Starts a job and waits for it; the response names it.
+ * @throws HttpError for an unknown operation, or 403: clients of outside issuers know by the status that more scopes would
+ * help; Overloaded
+ */
+async function runCall(
+  host: HttpHost,
+  exchange: Exchange,
+  call: InvokeRequest,
+  waitMs: number,
+): Promise<{ readonly record: JobRecord; readonly location: string }> {
+  const { request, reply } = exchange;
+  const job = await submitCall(host, exchange, call);
+  const record = await job.settled(waitMs, call.private ? hangUpOf(reply) : undefined);
+  const { error = "", errorCode, errorData } = record;
   if (lacksScope(errorData)) throw new HttpError(403, error, {}, { errorCode, errorData });
+  const location = publicPath(host, request.raw, `/api/v1/jobs/${job.id}`);
+  reply.header("location", location);
+  return { record, location };
 }
-
-const jobUrl = (host: HttpHost, request: IncomingMessage, { id }: RecordedJob): string =>
-  publicPath(host, request, `/api/v1/jobs/${id}`);
 
 /**
  * `POST /api/v1/run`: runs an operation and returns only its output, for clients that do not use jobs. A failure has a
@@ -84,11 +93,7 @@ const jobUrl = (host: HttpHost, request: IncomingMessage, { id }: RecordedJob): 
 async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   const { reply } = exchange;
   const call = parseInvoke(parseJson(exchange.request.body, { json5: true }));
-  const job = await submitCall(host, exchange, call);
-  const record = await job.settled(host.limits.maxWaitMs, call.private ? abortOnClose(reply.raw) : undefined);
-  requireScopes(record);
-  const location = jobUrl(host, exchange.request.raw, job);
-  reply.header("location", location);
+  const { record, location } = await runCall(host, exchange, call, host.limits.maxWaitMs);
   if (record.status === "COMPLETE") return sendJson(reply, 200, outputJson(record, exchange.memory));
   if (!isTerminal(record.status)) throw new HttpError(504, `Still running: see ${location}`);
   const { error = "", errorCode, errorData } = record;
@@ -96,17 +101,13 @@ async function run(host: HttpHost, exchange: Exchange): Promise<FastifyReply> {
   return sendError(reply, new HttpError(status, error, {}, { errorCode, errorData }));
 }
 
-/** @throws HttpError for an unknown operation, Overloaded */
-async function submitCall(
-  host: HttpHost,
-  { caller, memory }: Pick<Exchange, "caller" | "memory">,
-  call: InvokeRequest,
-): Promise<RecordedJob> {
+async function submitCall(host: HttpHost, { caller, memory }: Exchange, call: InvokeRequest): Promise<RecordedJob> {
+  const { assets } = host;
   if (call.ucans !== undefined) await host.fresh?.();
   let operation = host.operation(call.operation);
   if (operation === undefined) {
     // Another instance may have the asset that describes it.
-    await host.assets.refresh(call.operation);
+    await assets.refresh(call.operation);
     operation = host.operation(call.operation);
   }
   if (operation === undefined) throw badRequest(`Cannot resolve operation: ${echo(call.operation)}`);
@@ -116,49 +117,21 @@ async function submitCall(
     asset: operation.asset,
     input: call.input,
     caller: did,
-    context: contextOfCall(context, call, { host, caller, memory }),
+    context: {
+      ...context,
+      surface: "http",
+      resolveAsset: assets.resolve,
+      storeAsset: (content, about) => assets.store(content, about, caller),
+      callCaps: call.caps,
+      ucans: call.ucans,
+      memory,
+    },
     private: call.private,
   });
   // The job may outlive the request, so it holds the memory until it ends.
   const letGo = memory.share();
   job.result.then(letGo, letGo);
   return job;
-}
-
-/** The context of a call. Written out, absent fields as `undefined`: a copy by spreads takes microseconds. */
-function contextOfCall(
-  {
-    callerDID,
-    authentication,
-    credential,
-    tokenCaps,
-    identityTokens,
-    narrowedTo,
-    access,
-    ambiguousCaller,
-    entrance,
-  }: CallerContext,
-  { caps: callCaps, ucans }: InvokeRequest,
-  { host, caller, memory }: Pick<Exchange, "caller" | "memory"> & { readonly host: HttpHost },
-): SurfaceContext {
-  const { assets } = host;
-  return {
-    callerDID,
-    authentication,
-    credential,
-    tokenCaps,
-    identityTokens,
-    narrowedTo,
-    access,
-    ambiguousCaller,
-    entrance,
-    surface: "http",
-    resolveAsset: assets.resolve,
-    storeAsset: (content, about) => assets.store(content, about, caller),
-    callCaps,
-    ucans,
-    memory,
-  };
 }
 
 /** @throws HttpError 400 */

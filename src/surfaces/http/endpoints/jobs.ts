@@ -11,8 +11,8 @@ import { parseJson, readBody } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
 import { type Endpoint, EVENT_STREAM, endpointsOf, json, object, pathParameter } from "../openapi/endpoint.js";
 import type { JobPage } from "../passing/port.js";
-import { EVENT_HEADERS, recordJson, recordText, sendJson } from "../plumbing/answer.js";
-import { beginStream, endWithCredential } from "../plumbing/connection.js";
+import { ENDLESS_HEADERS, EVENT_HEADERS, recordJson, recordText, sendJson } from "../plumbing/answer.js";
+import { beginStream, countStream, endWithCredential } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { badRequest, echo, HttpError } from "../plumbing/http-error.js";
 import { PAGE_PARAMETERS, parsePage } from "../plumbing/query.js";
@@ -168,29 +168,18 @@ function sendRecord(host: HttpHost, { request, reply, memory }: Exchange, record
   return sendJson(reply, 200, isSent ? recordText(record, host, memory) : recordJson(record, host));
 }
 
-/** `GET`, `HEAD /api/v1/jobs/<id>/sse`: {@link streamJob}; for HEAD only whether there would be a stream. */
-function getEvents(host: HttpHost, exchange: Exchange): FastifyReply {
-  const { request, reply, caller, target } = exchange;
-  if (request.method !== "HEAD") return streamJob(host, exchange);
-  const id = parseJobId(target);
-  ownJob(host.jobs.find(id, caller), id);
-  return reply.code(200).headers(EVENT_HEADERS).send();
-}
-
 /**
  * `GET /api/v1/jobs/<id>/sse`: sends the whole record of a job now and at every change, until the job has ended or the
- * venue closes.
- *
- * @param options.heartbeatMs interval of the comment lines that break silence, in milliseconds
+ * venue closes. `HEAD` tells only whether there would be a stream.
  */
-export function streamJob(
-  host: HttpHost,
-  { reply, caller, target }: Exchange,
-  { heartbeatMs }: { readonly heartbeatMs: number } = { heartbeatMs: HEARTBEAT_MS },
-): FastifyReply {
+export function getEvents(host: HttpHost, { request, reply, caller, target }: Exchange): FastifyReply {
   const id = parseJobId(target);
+  if (request.method === "HEAD") {
+    ownJob(host.jobs.find(id, caller), id);
+    return reply.code(200).headers(EVENT_HEADERS).send();
+  }
   const { raw } = reply;
-  const watch = host.jobs.watch(id, caller, (record) => stream.update(record));
+  const watch = host.jobs.watch(id, caller, (record) => update(record));
   const { found, stop } = ownJob(watch, id);
   if (isTerminal(found.status)) {
     // The job has ended, so a single event is sent as an ordinary response.
@@ -203,11 +192,10 @@ export function streamJob(
   }
   raw.once("close", stop);
   endWithCredential(raw, () => host.stillHolds(caller));
-  beginStream(reply, EVENT_HEADERS);
-  host.streams.open++;
-  raw.once("close", () => host.streams.open--);
-  const stream = new EventStream(raw, (record) => event(host, record), heartbeatMs);
-  stream.update(found);
+  beginStream(reply, ENDLESS_HEADERS);
+  countStream(host, raw);
+  const update = eventsTo(raw, (record) => event(host, record));
+  update(found);
   return reply;
 }
 
@@ -215,41 +203,30 @@ function event(host: HttpHost, record: JobRecord): string {
   return `event: job-update\ndata: ${recordJson(record, host)}\n\n`;
 }
 
-/** Events for one client. If it reads too slowly, intermediate events are dropped and only the latest is kept. */
-class EventStream {
-  readonly #raw: ServerResponse;
-  readonly #format: (record: JobRecord) => string;
-  #latest: JobRecord | undefined;
-
-  constructor(raw: ServerResponse, format: (record: JobRecord) => string, heartbeatMs: number) {
-    this.#raw = raw;
-    this.#format = format;
-    // No heartbeats to a client that does not read; the idle timeout closes its connection.
-    const heartbeat = setInterval(() => {
-      if (this.#takes) raw.write(":\n");
-    }, heartbeatMs);
-    raw.once("close", () => clearInterval(heartbeat));
-    raw.on("drain", () => this.#flush());
-  }
-
-  /** @param record `undefined`: no more events will follow */
-  update(record: JobRecord | undefined): void {
-    this.#latest = record;
-    if (record !== undefined) this.#flush();
-    else if (!this.#raw.destroyed) this.#raw.end();
-  }
-
+/**
+ * Sends events to one client. If it reads too slowly, intermediate events are dropped and only the latest is kept.
+ * @returns takes each record; `undefined`: no more events will follow
+ */
+function eventsTo(raw: ServerResponse, format: (record: JobRecord) => string): (record: JobRecord | undefined) => void {
+  let latest: JobRecord | undefined;
   /** Whether writes go out instead of being buffered here. */
-  get #takes(): boolean {
-    return !this.#raw.destroyed && !this.#raw.writableEnded && !this.#raw.writableNeedDrain;
-  }
-
-  #flush(): void {
-    const record = this.#latest;
-    if (record === undefined || !this.#takes) return;
-    this.#latest = undefined;
-    const text = this.#format(record);
-    if (isTerminal(record.status)) this.#raw.end(text);
-    else this.#raw.write(text);
-  }
+  const takes = (): boolean => !raw.destroyed && !raw.writableEnded && !raw.writableNeedDrain;
+  const flush = (): void => {
+    if (latest === undefined || !takes()) return;
+    const text = format(latest);
+    if (isTerminal(latest.status)) raw.end(text);
+    else raw.write(text);
+    latest = undefined;
+  };
+  // No heartbeats to a client that does not read; the idle timeout closes its connection.
+  const heartbeat = setInterval(() => {
+    if (takes()) raw.write(":\n");
+  }, HEARTBEAT_MS);
+  raw.once("close", () => clearInterval(heartbeat));
+  raw.on("drain", flush);
+  return (record) => {
+    latest = record;
+    if (record !== undefined) flush();
+    else if (!raw.destroyed) raw.end();
+  };
 }

@@ -7,7 +7,7 @@ import type { HttpHost, Login } from "../host.js";
 import { COUNT, type Endpoint, endpointsOf, json, jsonContent, object, TEXT } from "../openapi/endpoint.js";
 import { sendJson } from "../plumbing/answer.js";
 import type { Exchange } from "../plumbing/exchange.js";
-import { badRequest, linkIsUsed, tooManyRequests } from "../plumbing/http-error.js";
+import { badRequest, tooManyRequests, unauthorized } from "../plumbing/http-error.js";
 
 export const LOGIN_PATH = "/api/v1/login";
 
@@ -30,7 +30,7 @@ async function logIn(login: Login, { request, reply }: Exchange): Promise<Fastif
   const { code } = fieldsOf(body);
   if (typeof code !== "string") throw badRequest("Login requires a 'code' as a string");
   const answer = await login(code);
-  if (answer === undefined) throw linkIsUsed();
+  if (answer === undefined) throw unauthorized("Link is used or expired. Get a new one: venue-files link");
   if ("retryMs" in answer) throw tooManyRequests(answer.retryMs);
   return sendJson(reply, 201, JSON.stringify(answer));
 }

@@ -6,9 +6,9 @@ import type { McpAnswer, McpEndpoint } from "../../mcp/http.js";
 import { LISTEN } from "../../mcp/wire.js";
 import { parseJson } from "../admission/read-body.js";
 import type { HttpHost } from "../host.js";
-import { COMMON_HEADERS, EVENT_HEADERS, headersOf, JSON_HEADERS, sendJson } from "../plumbing/answer.js";
+import { COMMON_HEADERS, EVENT_HEADERS, JSON_HEADERS, sendJson } from "../plumbing/answer.js";
 import { challengeFor, scopeChallenge, signInChallenge } from "../plumbing/challenge.js";
-import { abortOnClose, countStream, refusalOf } from "../plumbing/connection.js";
+import { beginStream, countStream, hangUpOf, refusalOf } from "../plumbing/connection.js";
 import type { Exchange } from "../plumbing/exchange.js";
 import { authenticationRequired, HttpError } from "../plumbing/http-error.js";
 
@@ -35,7 +35,7 @@ export async function serveMcp(host: HttpHost, mcp: McpEndpoint, exchange: Excha
     return sendJson(reply, error.status, parseError(error.message));
   }
   const sending = new Sending(host, exchange);
-  const hangUp = () => abortOnClose(reply.raw);
+  const hangUp = () => hangUpOf(reply);
   const note = (message: object): void => sending.note(message);
   const isBehind = () => reply.raw.writableNeedDrain;
   const { headers } = request;
@@ -87,7 +87,7 @@ class Sending {
     }
     const timer = isNoted
       ? setInterval(() => this.#beat(), COMMENT_MS)
-      : setTimeout(() => this.#begin(JSON_HEADERS), HEAD_MS);
+      : setTimeout(() => beginStream(reply, JSON_HEADERS), HEAD_MS);
     try {
       const said = await message;
       const refused = reply.sent ? undefined : this.#refusal([said].flat(), answer);
@@ -136,18 +136,9 @@ class Sending {
     const { reply } = this.#exchange;
     if (!reply.sent) {
       this.#isStream = true;
-      this.#begin(EVENT_HEADERS);
+      beginStream(reply, EVENT_HEADERS);
     }
     if (!reply.raw.destroyed) reply.raw.write(text);
-  }
-
-  /** Sends the head. */
-  #begin(headers: Readonly<Record<string, string>>): void {
-    const { reply } = this.#exchange;
-    reply.hijack();
-    if (reply.raw.destroyed) return;
-    reply.raw.writeHead(200, { ...headersOf(reply), ...headers });
-    reply.raw.flushHeaders();
   }
 
   #end(text: string): void {

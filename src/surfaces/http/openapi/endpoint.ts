@@ -1,8 +1,10 @@
 // Endpoints: which handler serves a method at a path, and the words of the OpenAPI document for it.
 
+import type { FastifyReply } from "fastify";
+import type { Awaitable } from "../../../core/io.js";
 import type { JsonObject } from "../../../core/ports/adapter.js";
 import type { HttpHost } from "../host.js";
-import type { Exchange, Handler } from "../plumbing/exchange.js";
+import type { Exchange } from "../plumbing/exchange.js";
 
 /** One row of the table of endpoints. */
 export interface Endpoint {
@@ -11,7 +13,8 @@ export interface Endpoint {
    * answers `HEAD`; the methods of a path are in the order of `Allow`.
    */
   readonly route: `${"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;
-  readonly handle: (host: HttpHost, exchange: Exchange) => ReturnType<Handler>;
+  /** @throws HttpError */
+  readonly handle: (host: HttpHost, exchange: Exchange) => Awaitable<FastifyReply>;
   /** Bodies at this path are raw streams, whatever their content type. */
   readonly streams?: boolean;
   /** The path with nothing in place of its parameter is an endpoint too. */
@@ -93,15 +96,13 @@ export const schemaRef = (name: string): JsonObject => ({ $ref: `#/components/sc
 
 /** The shared error responses, by the names that endpoints refer to. */
 export function errorResponses(): JsonObject {
-  const responses = Object.entries(ERRORS).map(([status, description]) => [
-    nameOf(status),
-    {
-      description,
-      ...(status in HEADERS ? { headers: Object.entries(HEADERS).find(([one]) => one === status)?.[1] } : {}),
-      content: jsonContent("Error"),
-    },
-  ]);
-  return Object.fromEntries(responses);
+  const headers: Readonly<Record<string, JsonObject>> = HEADERS;
+  return Object.fromEntries(
+    Object.entries(ERRORS).map(([status, description]) => [
+      nameOf(status),
+      json(description, "Error", headers[status]),
+    ]),
+  );
 }
 
 const nameOf = (status: string | number): string => `Error${status}`;

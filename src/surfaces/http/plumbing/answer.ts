@@ -26,11 +26,8 @@ export const EVENT_HEADERS = {
   "x-accel-buffering": "no",
 } as const;
 
-/** The headers set on a reply so far, for responses that bypass Fastify. */
-export function headersOf(reply: FastifyReply): Record<string, string> {
-  const set = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(set.map(([name, value]) => [name, String(value)]));
-}
+/** Headers of a stream that goes on until one side ends it: a reusable connection would delay the closing of the venue. */
+export const ENDLESS_HEADERS = { ...EVENT_HEADERS, connection: "close" } as const;
 
 /** A JSON text; a large one as a generator of pieces. */
 export type JsonText = string | Generator<string>;

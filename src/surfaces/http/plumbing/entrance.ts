@@ -63,6 +63,9 @@ function baseOf({ url }: Pick<Addresses, "url">): Base {
 
 let lastBase: Base = { url: "", origin: "", host: "", prefix: "" };
 
+/** The host name of `baseUrl`. */
+export const ownName = (venue: Pick<Addresses, "url">): string => nameOf(new URL(baseOf(venue).origin));
+
 /** The path of `baseUrl`, which requests may have or not. */
 export const basePath = (venue: Pick<Addresses, "url">): string => baseOf(venue).prefix;
 

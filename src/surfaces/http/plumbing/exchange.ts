@@ -1,6 +1,6 @@
 // The request and response that an endpoint is given.
 
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../../core/call/caller.js";
 import type { MemoryLease } from "../../../core/memory.js";
 
@@ -17,5 +17,19 @@ export interface Exchange {
   readonly target: string;
 }
 
-/** Handles the requests of one endpoint. @throws HttpError */
-export type Handler = (exchange: Exchange) => FastifyReply | Promise<FastifyReply>;
+/** @param target see {@link Exchange} */
+export const exchangeOf = (request: FastifyRequest, reply: FastifyReply, target = ""): Exchange => {
+  const caller = request.getDecorator<Caller>("caller");
+  return { request, reply, target, caller, memory: request.getDecorator<MemoryLease>("lease") };
+};
+
+/** Bodies are left to the endpoints of a scope: streams of any size and type. */
+export function leaveBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
+  scope.addHook("onRequest", (request, _reply, next) => {
+    // Fastify would refuse a malformed content type.
+    delete request.raw.headers["content-type"];
+    next();
+  });
+}

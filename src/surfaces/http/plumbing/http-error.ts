@@ -43,12 +43,10 @@ export const invalidJson = (reason: string): HttpError => new HttpError(400, `In
 
 export const malformedTarget = (): HttpError => new HttpError(400, "Malformed URL: invalid percent-encoding");
 
-export const missingHost = (): HttpError => new HttpError(400, "Missing Host header");
+/** Whoever called has to name itself, by other credentials than these. */
+export const unauthorized = (text: string): HttpError => new HttpError(401, text, { "www-authenticate": "Bearer" });
 
-export const severalHosts = (): HttpError => new HttpError(400, "More than one Host header. Send one");
-
-export const authenticationRequired = (): HttpError =>
-  new HttpError(401, "Authentication required", { "www-authenticate": "Bearer" });
+export const authenticationRequired = (): HttpError => unauthorized("Authentication required");
 
 /** @param why what is known of it, of `AuthenticationResult` */
 export const invalidToken = (why: { delegatedTo?: string; signedBy?: string } = {}): HttpError => {
@@ -58,44 +56,6 @@ export const invalidToken = (why: { delegatedTo?: string; signedBy?: string } = 
   const text = `Invalid or expired token${delegatedTo === undefined ? issuer : hint}`;
   return new HttpError(401, text, { "www-authenticate": 'Bearer error="invalid_token"' });
 };
-
-/** Whether the token is valid cannot be told. */
-export const issuerUnavailable = (retryAfterMs: number): HttpError => {
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  const text = `A token of this issuer cannot be verified now. Retry after ${seconds} s`;
-  return new HttpError(503, text, { "retry-after": `${seconds}` });
-};
-
-/** The request can be repeated. */
-const unavailable = ({ message, code }: FileAdapterError): HttpError =>
-  new HttpError(503, message, {}, { errorCode: code });
-
-export const ticketTakenBack = (): HttpError =>
-  new HttpError(401, "The rights behind this ticket were revoked. Authenticate, and ask file:transfer for another", {
-    "www-authenticate": "Bearer",
-  });
-
-export const linkIsUsed = (): HttpError =>
-  new HttpError(401, "Link is used or expired. Get a new one: venue-files link", { "www-authenticate": "Bearer" });
-
-export const unsupportedScheme = (): HttpError =>
-  new HttpError(401, "Unsupported authorization scheme", { "www-authenticate": "Bearer" });
-
-export const hostNotAllowed = (): HttpError =>
-  new HttpError(403, "Host not allowed. Where a proxy gives this venue another name, set 'baseUrl' or 'hosts'");
-
-export const originNotAllowed = (): HttpError =>
-  new HttpError(403, "Origin not allowed. Add it to 'corsOrigins', or set 'baseUrl' if it is the venue's own");
-
-/** @param dest `Sec-Fetch-Dest` of the request */
-export const notPartOfPages = (dest: string): HttpError =>
-  new HttpError(403, `Nothing here is served as '${dest}' of a page. Read it with fetch()`);
-
-export const foreignSite = (): HttpError =>
-  new HttpError(
-    403,
-    "Requests of other sites are refused. Add their origin to 'corsOrigins', and send it with mode 'cors'",
-  );
 
 /** Clients tell a missing endpoint from a missing resource by this text. */
 export const endpointNotFound = (method: string, path: string): HttpError =>
@@ -107,41 +67,22 @@ export const methodNotAllowed = (method: string, path: string, allow: string): H
 export const bodyTooLarge = (limit: number): HttpError =>
   new HttpError(413, `Request too large: limit ${limit} bytes`, { connection: "close" });
 
-const unsupportedMediaType = (): HttpError => new HttpError(415, "Content-Type must be application/json");
-
-export const formNotTaken = (): HttpError =>
-  new HttpError(
-    415,
-    "A form (multipart/form-data) is not taken: send the bytes of the file alone. With curl: -T FILE in place of -F; in a page: the file itself as body",
-  );
-
-/** Compressed bodies are refused, so that a small body cannot expand. @param coding the header as sent */
-export const unsupportedEncoding = (coding: string): HttpError => {
-  const text = `Content-Encoding '${echo(coding)}' is not supported. Send the body without Content-Encoding`;
-  // Accept-Encoding tells what would have been accepted (RFC 9110 §15.5.16).
-  return new HttpError(415, text, { "accept-encoding": "identity" });
-};
-
 /** Sent only before any effect, so that the call can be retried. */
-export const tooManyRequests = (retryAfterMs: number): HttpError => {
+export const tooManyRequests = (retryAfterMs: number): HttpError => later(429, "Too many requests", retryAfterMs);
+
+export function later(status: number, text: string, retryAfterMs: number): HttpError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  return new HttpError(429, `Too many requests. Retry after ${seconds} s`, { "retry-after": `${seconds}` });
-};
+  return new HttpError(status, `${text}. Retry after ${seconds} s`, { "retry-after": `${seconds}` });
+}
 
 export const tooManyConnections = (): HttpError => new HttpError(503, "Too many connections. Retry after 1 s");
 
-const closing = ({ message }: Overloaded): HttpError => new HttpError(503, `${message}. Retry after 1 s`);
-
 export const invalidForward = (): HttpError =>
-  new HttpError(401, "Venue-Forward is for instances of this venue, and holds once. Leave it out", {
-    "www-authenticate": "Bearer",
-  });
+  unauthorized("Venue-Forward is for instances of this venue, and holds once. Leave it out");
 
 /** An instance that is there, but not reached: whatever it has is not gone. */
 export const peerUnreachable = (): HttpError =>
   new HttpError(503, "The instance that has this job cannot be reached now. Retry after 1 s");
-
-const internal = (requestId: string): HttpError => new HttpError(500, `Internal error (${requestId})`);
 
 /** Codes that pass: of what instances share, and of the store of assets. */
 const UNAVAILABLE: ReadonlySet<string> = new Set(["SHARED_STATE_UNAVAILABLE", "STORE_UNAVAILABLE"]);
@@ -156,11 +97,15 @@ interface Failed {
 /** The HttpError of any failure. Unexpected errors are logged, and the caller sees only the request id. */
 export function explain(error: unknown, host: HttpHost, { id, request, response }: Failed): HttpError {
   if (error instanceof HttpError) return error;
-  if (error instanceof Overloaded) return error.isClosing ? closing(error) : tooManyRequests(error.retryAfterMs);
-  if (error instanceof FileAdapterError && UNAVAILABLE.has(error.code)) return unavailable(error);
-  if (codeOf(error) === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return unsupportedMediaType();
+  if (error instanceof Overloaded)
+    return error.isClosing ? later(503, error.message, 1000) : tooManyRequests(error.retryAfterMs);
+  // The request can be repeated.
+  if (error instanceof FileAdapterError && UNAVAILABLE.has(error.code))
+    return new HttpError(503, error.message, {}, { errorCode: error.code });
+  if (codeOf(error) === "FST_ERR_CTP_INVALID_MEDIA_TYPE")
+    return new HttpError(415, "Content-Type must be application/json");
   // The client aborted the request while sending; not worth a log line.
   if (request.errored !== null || response.destroyed) return badRequest("Request incomplete");
   host.logInternal(error, id);
-  return internal(id);
+  return new HttpError(500, `Internal error (${id})`);
 }

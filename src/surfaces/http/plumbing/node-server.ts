@@ -45,7 +45,10 @@ export function createNodeServer(
   handler: RequestHandler,
   { timeouts, connections }: { readonly timeouts: HttpTimeouts; readonly connections: Connections },
 ): Server {
-  const arrivals = new Arrivals(handler, new BodyLimits(timeouts));
+  const arrivals = new Arrivals((request, response) => {
+    handler(request, response);
+    limitBody(request, timeouts);
+  });
   const server = createServer(
     {
       headersTimeout: timeouts.headersMs,
@@ -82,13 +85,11 @@ interface Arrival {
 
 /** Handles one request in a turn of the loop. Senders take turns, so that nobody's request waits behind all those of another. */
 class Arrivals {
-  readonly #handler: RequestHandler;
-  readonly #bodies: BodyLimits;
+  readonly #handle: RequestHandler;
   readonly #waiting = new FairQueue<Arrival>();
 
-  constructor(handler: RequestHandler, bodies: BodyLimits) {
-    this.#handler = handler;
-    this.#bodies = bodies;
+  constructor(handle: RequestHandler) {
+    this.#handle = handle;
   }
 
   add(arrival: Arrival): void {
@@ -99,41 +100,25 @@ class Arrivals {
   readonly #handleNext = (): void => {
     const next = this.#waiting.take();
     if (this.#waiting.size > 0) setImmediate(this.#handleNext);
-    if (next === undefined) return;
-    this.#handler(next.request, next.response);
-    this.#bodies.limit(next.request);
+    if (next !== undefined) this.#handle(next.request, next.response);
   };
-}
-
-/** Limits the time of bodies that are not complete when their request is handled; most arrive with their headers. */
-class BodyLimits {
-  readonly #timeouts: HttpTimeouts;
-
-  constructor(timeouts: HttpTimeouts) {
-    this.#timeouts = timeouts;
-  }
-
-  limit(request: IncomingMessage): void {
-    if (!announcesBody(request) || request.complete || request.destroyed || unlimited.has(request)) return;
-    this.#watch(request);
-  }
-
-  #watch(request: IncomingMessage): void {
-    const { pace, requestMs } = this.#timeouts;
-    const onLate = () =>
-      answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), request.socket);
-    watches.set(request, watchPace(request, { rule: pace, mostMs: requestMs, onLate }));
-  }
 }
 
 /** Ends the watch of a body. */
 const watches = new WeakMap<IncomingMessage, () => void>();
-const unlimited = new WeakSet<IncomingMessage>();
+
+/** Limits the time of a body that is not complete when its request is handled; most arrive with their headers. */
+function limitBody(request: IncomingMessage, { pace, requestMs }: HttpTimeouts): void {
+  if (!announcesBody(request) || request.complete || request.destroyed || watches.has(request)) return;
+  const onLate = () =>
+    answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), request.socket);
+  watches.set(request, watchPace(request, { rule: pace, mostMs: requestMs, onLate }));
+}
 
 /** Lifts the time limits of a body. Its reader must then detect a stalled client. */
 export function unlimitBody(request: IncomingMessage): void {
-  unlimited.add(request);
   watches.get(request)?.();
+  watches.set(request, () => {});
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string]>> = {

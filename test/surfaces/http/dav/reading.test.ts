@@ -14,7 +14,6 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { DeadProperties } from "../../../../src/surfaces/http/dav/properties/dead.js";
-import { httpDate } from "../../../../src/surfaces/http/dav/properties/live.js";
 import { zipOf } from "../../../backend/archive/zip-bytes.js";
 import { basic, bearer, run as runOverHttp } from "../client.js";
 import { type Answer, type DavVenue, hrefs, serveDav, textIn } from "./fixture.js";
@@ -398,13 +397,6 @@ describe("properties", () => {
       expect(textIn(found, "D:getlastmodified") === "Sun, 09 Sep 2001 01:46:40 GMT").toBe(isTime);
     }
   });
-
-  test.each([0, -1, 999, 86_399_999, 86_400_000, -86_400_001, 951_782_400_123.5, Date.UTC(2026, 10, 23, 4, 5, 6)])(
-    "the time %d is written as HTTP has it",
-    (ms) => {
-      expect(httpDate(ms)).toBe(new Date(Math.floor(ms)).toUTCString());
-    },
-  );
 
   test("a damaged file of properties is set aside, not written over", async () => {
     const damaged = '{"version":1,"trees":{"docs":{"k":';

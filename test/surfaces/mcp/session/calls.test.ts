@@ -183,6 +183,24 @@ describe("a client that", () => {
     expect(outcomes().sort()).toEqual(expected);
   });
 
+  test.each(["modern", "legacy"] as const)(
+    "has its answer before the call has ended leaves that running: %s",
+    async (era) => {
+      const { config, outcomes } = slowRoot({ jobs: { maxWaitMs: 300 } });
+      const served = await serveHere(["--config", config]);
+      const watch = async (args: object) =>
+        (await sendHttp(`${served.url}/mcp`, httpRequestOf(era, callOf(1, args)))).text();
+      let begun = await watch(look);
+      while (!begun.includes("cursor ")) begun = await watch(look);
+      expect(await watch(waiting(begun))).toContain("TIMEOUT");
+      await sleep(50);
+      const before = outcomes();
+      await changeUntil(() => outcomes().length > before.length);
+      await served.stop();
+      expect([...new Set(outcomes())]).toEqual(["OK"]);
+    },
+  );
+
   test.each([
     ["aborts its call", "secret", "ABORTED"],
     ["reaches no call of others", "other", "OK"],

@@ -7,19 +7,19 @@ import { DavError } from "../errors.js";
 import { addressOf, parentOf, type Target } from "../target.js";
 import { element } from "../xml/write.js";
 import { type Condition, type ConditionList, parseIf } from "./if-header.js";
-import type { Lock } from "./locks.js";
+import type { Lock, Named } from "./locks.js";
 
 /** Evaluated preconditions, and those that the operation must check again when it makes the change. */
 export interface Conditions {
   /** Lock tokens that the request names. */
   readonly tokens: ReadonlySet<string>;
   /** Version that a resource must have still: its hash, or the tag of its stamp. */
-  versionOf(place: Pick<Target, "segments" | "root">): string | undefined;
+  versionOf(place: Named): string | undefined;
   /** Nothing may be at the target. */
   readonly isNew: boolean;
 }
 
-const nameOf = ({ root, segments }: Pick<Target, "segments" | "root">): string => [root, ...segments].join("/");
+const nameOf = ({ root, segments }: Named): string => [root, ...segments].join("/");
 
 /** Evaluates all conditions of a request. @throws HttpError 400, 412 */
 export async function evaluateConditions(call: DavCall): Promise<Conditions> {
@@ -139,11 +139,9 @@ class Evaluation {
 
 const versionNamedBy = (tag: string): string | undefined => stampIn(tag) ?? hashIn(tag);
 
-type Place = Pick<Target, "space" | "root" | "segments">;
-
 /** A place that a request changes, and how. */
 export interface Touched {
-  readonly place: Place;
+  readonly place: Named;
   /** Everything below it too. */
   readonly isTree: boolean;
   /** The resource appears or disappears, so that its collection changes. */
@@ -171,7 +169,7 @@ export async function requireUnlocked(
   }
 }
 
-async function refuse(call: DavCall, place: Place, lock: Lock): Promise<never> {
+async function refuse(call: DavCall, place: Named, lock: Lock): Promise<never> {
   // A caller who may not change the resource does not learn of the lock.
   await undefinedFor(["NOT_FOUND", "NOT_A_DIRECTORY", "PARENT_MISSING", "NOT_A_FILE"], call.run("touch", place));
   const condition = element("D:lock-token-submitted", element("D:href", call.hrefOf(lock.place, lock.isCollection)));

@@ -10,8 +10,6 @@ import { type DavCall, undefinedFor } from "../call.js";
 import { encodeName } from "../target.js";
 import { element, type Markup } from "../xml/write.js";
 
-/** Time a client may take for each chunk, in milliseconds. */
-const STALL_MS = 60_000;
 const MAX_ENTRIES = 10_000;
 
 export async function get(call: DavCall): Promise<FastifyReply> {
@@ -33,7 +31,7 @@ function sendWhole(call: DavCall): Promise<true> {
   const { request, reply } = call.exchange;
   return new Promise((resolve, reject) => {
     const onBegin = () => resolve(true);
-    const take: TakeDownload = (file) => sendFile(file, { request, reply, stallMs: STALL_MS, onBegin, etagOf: davTag });
+    const take: TakeDownload = (file) => sendFile(file, { request, reply, onBegin, etagOf: davTag });
     call.download(call.target, take).catch(reject);
   });
 }

@@ -7,7 +7,7 @@ import { type DavCall, undefinedFor } from "../call.js";
 import { DavError, sendEmpty, sendXml } from "../errors.js";
 import { type Conditions, evaluateConditions, requireUnlocked } from "../locks/conditions.js";
 import type { Lock } from "../locks/locks.js";
-import { lockDiscovery } from "../properties/lock-properties.js";
+import { lockDiscovery } from "../properties/live.js";
 import { childOf, childrenOf, isNamed, type XmlElement } from "../xml/read.js";
 import { contentOf, DAV, element, Markup, NAMESPACES } from "../xml/write.js";
 import { MAX_HASHED_BYTES, xmlBody } from "./propfind.js";

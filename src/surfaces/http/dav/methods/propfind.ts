@@ -2,25 +2,23 @@
 
 import type { FastifyReply } from "fastify";
 import type { CallTerms } from "../../../../core/call/terms.js";
+import type { DuOutput } from "../../../../schema/types.js";
 import { announcesBody } from "../../admission/connections.js";
 import { readBody } from "../../admission/read-body.js";
 import { sendChunks } from "../../endpoints/file-sending.js";
 import { COMMON_HEADERS } from "../../plumbing/answer.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall, Found } from "../call.js";
-import { DavError } from "../errors.js";
+import { DavError, errorCodeOf } from "../errors.js";
 import { CHECKSUMS } from "../properties/checksums.js";
 import { QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
-import { type PropertyRequest, propertyRequest } from "../properties/request.js";
-import { responseWriter } from "../properties/response.js";
+import { type PropertyRequest, propertyRequest, responseWriter } from "../properties/response.js";
 import { childOf, encodeName, type Target } from "../target.js";
 import { MAX_XML_BYTES, readXml, type XmlElement } from "../xml/read.js";
 import { DAV, element, escapeXml, PROLOGUE, XML_TYPE, type XmlName } from "../xml/write.js";
 
 /** Entries of a directory asked for at once. */
 const PAGE = 5000;
-/** A listing that is not taken for so long is cut off, in milliseconds. */
-const STALL_MS = 60_000;
 /** Files up to this size are hashed, for a lock or where they have no stamp yet. */
 export const MAX_HASHED_BYTES = 8_388_608;
 /** Rows that are made before they are written, at most: a link among them may take long. */
@@ -39,13 +37,9 @@ export async function propfind(call: DavCall): Promise<FastifyReply> {
     ...(["getetag", CHECKSUMS].some((name) => asksFor(wanted, name)) ? ({ tags: true } as const) : {}),
   };
   const rows = depth === 0 || !top.isCollection ? topOnly(top) : withMembers(call, top, terms);
-  const { request, reply } = call.exchange;
-  reply.code(207).headers({ ...COMMON_HEADERS, "content-type": XML_TYPE });
-  await sendChunks(multistatus(rows, responseWriter(call, wanted)), {
-    ...{ request, reply, stallMs: STALL_MS },
-    onBegin: () => {},
-  });
-  return reply;
+  const { reply } = call.exchange;
+  const head = () => reply.code(207).headers({ ...COMMON_HEADERS, "content-type": XML_TYPE });
+  return sendChunks(multistatus(rows, responseWriter(call, wanted)), reply, head);
 }
 
 function depthOf(call: DavCall): 0 | 1 | "infinity" {
@@ -85,13 +79,7 @@ async function resourceAt(call: DavCall, request: PropertyRequest): Promise<Reso
   const hashed = wantsHash ? await call.stat(target, true) : undefined;
   const quota = asksForQuota(request) ? await quotaOf(call, target) : undefined;
   const href = call.hrefOf(target, isCollection);
-  return {
-    place: target,
-    href,
-    isCollection,
-    found: { ...found, ...hashed },
-    ...(quota === undefined ? {} : { quota }),
-  };
+  return { place: target, href, isCollection, found: { ...found, ...hashed }, quota };
 }
 
 /** Properties that a request names, beside or instead of all. */
@@ -106,8 +94,8 @@ async function quotaOf(call: DavCall, target: Target): Promise<Quota | undefined
   const { root } = target;
   if (call.driveOf(target) !== undefined) {
     const drives = (await call.names("dlfs")).map((name) => ({ space: "dlfs" as const, root: name, segments: [] }));
-    const sizes = await Promise.all(drives.map((drive) => call.sizeOf(drive)));
-    return { limit: call.dav.maxDriveBytes, used: sizes.reduce((sum, size) => sum + size, 0) };
+    const sizes = (await Promise.all(drives.map((drive) => call.run("du", drive)))) as DuOutput[];
+    return { limit: call.dav.maxDriveBytes, used: sizes.reduce((sum, { bytes }) => sum + bytes, 0) };
   }
   const { quota } = (await call.roots()).find(({ name }) => name === root) ?? {};
   if (quota?.bytes !== undefined) return { limit: quota.bytes, used: quota.usedBytes ?? 0 };
@@ -128,15 +116,14 @@ export async function foundAt(call: DavCall, target: Target): Promise<Found | un
 }
 
 /** Codes for links that lead out, nowhere, or to themselves. The operation refuses other invalid paths. */
-const LINKS_AWAY: readonly unknown[] = ["SYMLINK_ESCAPE", "DANGLING_SYMLINK", "INVALID_PATH"];
+const LINKS_AWAY: readonly string[] = ["SYMLINK_ESCAPE", "DANGLING_SYMLINK", "INVALID_PATH"];
 
 /** The type of what is at a place, where the entry itself is meant: a link may lead anywhere. */
 export async function typeAt(call: DavCall, target: Target): Promise<string | undefined> {
   try {
     return (await foundAt(call, target))?.type;
   } catch (error) {
-    const code = error instanceof HttpError ? error.more["errorCode"] : undefined;
-    if (LINKS_AWAY.includes(code) && !target.isSlashed) return "symlink";
+    if (LINKS_AWAY.includes(errorCodeOf(error)) && !target.isSlashed) return "symlink";
     throw error;
   }
 }

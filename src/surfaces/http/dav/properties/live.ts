@@ -2,20 +2,19 @@
 
 import { davTag } from "../../plumbing/entity-tags.js";
 import type { DavCall, Found } from "../call.js";
-import type { Target } from "../target.js";
-import { element, escapeXml, textOf } from "../xml/write.js";
-import { lockDiscovery, SUPPORTED_LOCKS } from "./lock-properties.js";
+import type { Lock, Named } from "../locks/locks.js";
+import { element, escapeXml, Markup, textOf } from "../xml/write.js";
 
 /** A file or collection that is described. */
 export interface Resource {
-  readonly place: Pick<Target, "space" | "root" | "segments">;
+  readonly place: Named;
   /** Its URL, without scheme and host. */
   readonly href: string;
   readonly isCollection: boolean;
   /** Absent: a collection of roots, which has nothing but its name. */
   readonly found?: Found;
   /** Bytes in its root or drive, where there is a limit and it was asked for. */
-  readonly quota?: Quota;
+  readonly quota?: Quota | undefined;
 }
 
 /** Bytes that are used, and may be. */
@@ -24,11 +23,9 @@ export interface Quota {
   readonly limit: number;
 }
 
-/** Writes a property of a resource as an element. `undefined`: the resource does not have it. */
+/** A property of a resource as an element, or the content of that. `undefined`: the resource does not have it. */
 export type LiveProperty = (resource: Resource, call: DavCall) => string | undefined;
-
-/** Content of a property as XML. `undefined`: the resource does not have it. */
-type Value = (resource: Resource, call: DavCall) => string | undefined;
+type Value = LiveProperty;
 
 const ofFile =
   (value: (found: Found) => string | undefined): Value =>
@@ -39,23 +36,9 @@ const ofFile =
 const ofLockable =
   (value: Value): Value =>
   (resource, call) => {
-    const { space, root } = resource.place;
-    return root === undefined || call.isReadOnly({ space, root }) ? undefined : value(resource, call);
+    const { place } = resource;
+    return place.root === undefined || call.isReadOnly(place) ? undefined : value(resource, call);
   };
-
-const DAY_MS = 86_400_000;
-const two = Array.from({ length: 60 }, (_, number) => `${number}`.padStart(2, "0"));
-let lastDay = { day: Number.NaN, text: "" };
-
-/** A time as an IMF-fixdate. Listings write thousands, mostly of few days: the day is formatted once. */
-export function httpDate(ms: number): string {
-  const day = Math.floor(ms / DAY_MS);
-  if (lastDay.day !== day)
-    lastDay = { day, text: new Date(day * DAY_MS).toUTCString().slice(0, -"00:00:00 GMT".length) };
-  const seconds = Math.floor((ms - day * DAY_MS) / 1000);
-  const [hour, minute] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  return `${lastDay.text}${two[hour]}:${two[minute]}:${two[seconds % 60]} GMT`;
-}
 
 const escaped = (text: string | undefined): string | undefined => text && escapeXml(text);
 
@@ -74,6 +57,32 @@ function written(local: string, value: Value): LiveProperty {
 const propertiesIn = (values: Readonly<Record<string, Value>>): ReadonlyMap<string, LiveProperty> =>
   new Map(Object.entries(values).map(([local, value]) => [local, written(local, value)]));
 
+const WRITE = element("D:locktype", element("D:write"));
+
+const scopeOf = (isExclusive: boolean): Markup =>
+  element("D:lockscope", element(isExclusive ? "D:exclusive" : "D:shared"));
+
+/** Content of `DAV:supportedlock`. */
+const SUPPORTED_LOCKS: Markup = Markup.trusted(
+  textOf([true, false].map((isExclusive) => element("D:lockentry", [scopeOf(isExclusive), WRITE]))),
+);
+
+/** Content of `DAV:lockdiscovery`. Tokens are shown to those alone who took the locks. */
+export function lockDiscovery(active: readonly Lock[], call: DavCall): Markup[] {
+  const { caller, locks } = call;
+  return active.map((lock) =>
+    element("D:activelock", [
+      WRITE,
+      scopeOf(lock.isExclusive),
+      element("D:depth", lock.isDeep ? "infinity" : "0"),
+      ...(lock.owner.text === "" ? [] : [element("D:owner", lock.owner)]),
+      element("D:timeout", `Second-${locks.secondsLeft(lock)}`),
+      ...(lock.caller === caller.did ? [element("D:locktoken", element("D:href", lock.token))] : []),
+      element("D:lockroot", element("D:href", call.hrefOf(lock.place, lock.isCollection))),
+    ]),
+  );
+}
+
 /** By local name in `DAV:`, in the order in which `allprop` answers. */
 export const LIVE: ReadonlyMap<string, LiveProperty> = propertiesIn({
   displayname: ({ place }) =>
@@ -82,7 +91,7 @@ export const LIVE: ReadonlyMap<string, LiveProperty> = propertiesIn({
   getcontentlength: ofFile(({ size }) => `${size}`),
   getcontenttype: ofFile(({ mime }) => escapeXml(mime ?? "application/octet-stream")),
   getetag: ofFile(({ tag, hash }) => escaped(davTag({ tag, sha256: hash?.slice("sha256:".length) }))),
-  getlastmodified: ({ found }) => (found === undefined ? undefined : httpDate(found.modified)),
+  getlastmodified: ({ found }) => found && new Date(Math.floor(found.modified)).toUTCString(),
   creationdate: ({ found }) =>
     found?.created === undefined ? undefined : new Date(found.created).toISOString().replace(/\.\d+Z$/, "Z"),
   lockdiscovery: ofLockable(({ place }, call) => textOf(lockDiscovery(call.locks.covering(call.spotOf(place)), call))),

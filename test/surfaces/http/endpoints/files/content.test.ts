@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, w
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import fastify from "fastify";
 import { systemClock } from "../../../../../src/core/clock.js";
 import { MemoryBudget } from "../../../../../src/core/memory.js";
@@ -431,12 +431,29 @@ describe("content", () => {
     });
 
     test("because the client takes nothing closes the content after a while", async () => {
-      const closed = signal();
-      const { port, close } = await serveBare(() => zeros(closed.fire));
+      let isClosed = false;
+      const { port, close } = await serveBare(() =>
+        zeros(() => {
+          isClosed = true;
+        }),
+      );
       const socket = connect(port, "127.0.0.1");
       socket.pause();
-      socket.write(rawRequest("GET /"));
-      await closed.fired;
+      jest.useFakeTimers({
+        doNotFake: ["Date", "hrtime", "nextTick", "performance", "queueMicrotask", "setImmediate"],
+      });
+      try {
+        socket.write(rawRequest("GET /"));
+        await until(() => jest.getTimerCount() > 0);
+        jest.advanceTimersByTime(59_000);
+        expect(isClosed).toBe(false);
+        await until(() => {
+          jest.advanceTimersByTime(1000);
+          return isClosed;
+        });
+      } finally {
+        jest.useRealTimers();
+      }
       socket.destroy();
       await close();
     });
@@ -497,7 +514,7 @@ describe("content", () => {
     return serve({}, { assets: await assetsIn(store) });
   }
 
-  /** A server of one download, which waits for its client only a moment. */
+  /** A server of one download. */
   async function serveBare(open: AssetStore["open"]): Promise<{ port: number; close: () => Promise<void> }> {
     const hash = sha256("x");
     const content = { size: 1_000_000_000, sha256: hash, open: () => open(hash) };
@@ -505,9 +522,7 @@ describe("content", () => {
     const caller = { did: DID, authentication: "public", isOperator: false } as const;
     const memory = new MemoryBudget(1).lease("");
     const app = fastify();
-    app.get("/", (request, reply) =>
-      getContent(host, { request, reply, caller, memory, target: hash }, { stallMs: 50 }),
-    );
+    app.get("/", (request, reply) => getContent(host, { request, reply, caller, memory, target: hash }));
     const address = await app.listen({ port: 0, host: "127.0.0.1" });
     return { port: Number(new URL(address).port), close: () => app.close() };
   }
