@@ -30,7 +30,9 @@ const FORK_BOMB_BY_WORD =
  * arguments or file names. The protection is the sandbox, not this list.
  */
 export function isBlocked(command: string): boolean {
-  return isForkBomb(command) || simpleCommands(command).some(({ words, isPattern }) => !isPattern && isHarmful(words));
+  return (
+    isForkBomb(command) || new Splitter(command).split().some(({ words, isPattern }) => !isPattern && isHarmful(words))
+  );
 }
 
 const isForkBomb = (command: string): boolean => {
@@ -113,10 +115,6 @@ const BLANKS: ReadonlySet<string> = new Set([" ", "\t", "\r"]);
  * Splits a shell command into simple commands like a shell, without expansions. Here-documents, comments and quoted
  * text belong to no command. Linear time.
  */
-function simpleCommands(text: string): SimpleCommand[] {
-  return new Splitter(text).split();
-}
-
 class Splitter {
   readonly #text: string;
   readonly #commands: SimpleCommand[] = [];

@@ -22,6 +22,8 @@ export class DavError extends HttpError {
   }
 }
 
+export const nothingHere = (): DavError => new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
+
 /** Sent with every 401: Basic is for clients that mount folders. */
 const BASIC = 'Basic realm="venue-files", charset="UTF-8"';
 
@@ -99,18 +101,11 @@ export function sendDavError(reply: FastifyReply, error: HttpError, challenge?: 
   if (status === 401) reply.header("www-authenticate", [BASIC, challenge ?? "Bearer"]);
   else if (challenge !== undefined) reply.header("www-authenticate", challenge);
   const { "www-authenticate": _, ...others } = headers;
-  return reply
-    .code(status)
-    .headers({ ...others, ...COMMON_HEADERS, "content-type": XML_TYPE })
-    .send(Buffer.from(errorXml(error)));
-}
-
-function errorXml(error: HttpError): string {
   const condition = error instanceof DavError && error.condition !== undefined ? [error.condition] : [];
-  const { errorCode } = error.more;
-  const code = typeof errorCode === "string" ? [element("v:code", errorCode)] : [];
+  const errorCode = errorCodeOf(error);
+  const code = errorCode === "" ? [] : [element("v:code", errorCode)];
   const about = [...condition, element("v:message", error.message), ...code];
-  return `${PROLOGUE}${element("D:error", about, { ...NAMESPACES, "xmlns:v": OWN }).text}`;
+  return sendXml(reply.headers(others), status, element("D:error", about, { ...NAMESPACES, "xmlns:v": OWN }));
 }
 
 /** An empty response. */

@@ -233,13 +233,10 @@ function refusalOf({ fault, data }: AssetError, reference: string): HttpError {
     case "no_content":
       return new HttpError(404, `Asset has no content: ${reference}`);
     case "too_large":
-      return tooLarge(data.size, data.limit);
+      return data.size === undefined
+        ? new HttpError(413, `Asset content too large: limit ${data.limit} bytes`)
+        : new HttpError(413, `Asset metadata too large: ${data.size} bytes, limit ${data.limit}`);
     case "full":
       return new HttpError(507, "Asset storage is full");
   }
-}
-
-function tooLarge(size: number | undefined, limit: number | undefined): HttpError {
-  if (size === undefined) return new HttpError(413, `Asset content too large: limit ${limit} bytes`);
-  return new HttpError(413, `Asset metadata too large: ${size} bytes, limit ${limit}`);
 }

@@ -30,8 +30,6 @@ import { partsOf } from "./file-parts.js";
 import { fileError, fileRequest, optionsOf, PARENTS, queryValue, TICKET, ticketOf, VERSION } from "./file-request.js";
 import { sendFile } from "./file-sending.js";
 
-export { ticketOf };
-
 const endpoint = endpointsOf("Files", [
   pathParameter("root", "Name of a root"),
   pathParameter(

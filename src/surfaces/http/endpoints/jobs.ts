@@ -48,7 +48,7 @@ export const JOB_ENDPOINTS: readonly Endpoint[] = [
     answers: { 200: json("The job", "JobRecord") },
     errors: [404],
   }),
-  endpoint("POST /api/v1/jobs/{id}", messageJob, {
+  endpoint("POST /api/v1/jobs/{id}", refusing("Job takes no messages"), {
     operationId: "messageJob",
     summary: "Send a message to a job that waits for one",
     description: "The file operations take none.",
@@ -70,13 +70,13 @@ export const JOB_ENDPOINTS: readonly Endpoint[] = [
     answers: { 200: json("The job as it ended", "JobRecord") },
     errors: [404],
   }),
-  endpoint("PUT /api/v1/jobs/{id}/pause", pauseJob, {
+  endpoint("PUT /api/v1/jobs/{id}/pause", refusing("Job cannot be paused or resumed"), {
     operationId: "pauseJob",
     summary: "Pause a job; the file operations cannot be paused",
     answers: { 200: json("The job", "JobRecord") },
     errors: [404, 409],
   }),
-  endpoint("PUT /api/v1/jobs/{id}/resume", pauseJob, {
+  endpoint("PUT /api/v1/jobs/{id}/resume", refusing("Job cannot be paused or resumed"), {
     operationId: "resumeJob",
     summary: "Go on with a paused job",
     answers: { 200: json("The job", "JobRecord") },
@@ -125,27 +125,19 @@ async function reasonIn({ request, memory, body: known }: Exchange): Promise<str
   return typeof reason === "string" && reason !== "" ? escapeText(reason.slice(0, MAX_REASON_CHARS)) : undefined;
 }
 
-/** Refused, since no operation here can be paused. */
-function pauseJob(host: HttpHost, exchange: Exchange): FastifyReply {
-  return refuse(host, exchange, "Job cannot be paused or resumed");
-}
-
 async function deleteJob(host: HttpHost, { reply, caller, target }: Exchange): Promise<FastifyReply> {
   const id = parseJobId(target);
   ownJob(await host.jobs.delete(id, caller), id);
   return sendJson(reply, 200, '{"deleted":true}');
 }
 
-/** Refused, since no operation here takes messages. */
-function messageJob(host: HttpHost, exchange: Exchange): FastifyReply {
-  return refuse(host, exchange, "Job takes no messages");
-}
-
-/** Refuses what no job can do, to those who may see the job. @throws HttpError 409, or why they may not */
-function refuse(host: HttpHost, { caller, target }: Exchange, text: string): never {
-  const id = parseJobId(target);
-  ownJob(host.jobs.find(id, caller), id);
-  throw new HttpError(409, `${text}: ${echo(id)}`);
+/** Refuses what no operation here can do, to those who may see the job. The handler throws HttpError 409, or why they may not. */
+function refusing(text: string): Endpoint["handle"] {
+  return (host, { caller, target }) => {
+    const id = parseJobId(target);
+    ownJob(host.jobs.find(id, caller), id);
+    throw new HttpError(409, `${text}: ${echo(id)}`);
+  };
 }
 
 /** Parses a job id: hex in any case, with or without `0x`. @throws HttpError 400 */

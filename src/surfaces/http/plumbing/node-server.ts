@@ -45,7 +45,7 @@ export function createNodeServer(
   handler: RequestHandler,
   { timeouts, connections }: { readonly timeouts: HttpTimeouts; readonly connections: Connections },
 ): Server {
-  const arrivals = new Arrivals((request, response) => {
+  const handle = inTurns((request, response) => {
     handler(request, response);
     limitBody(request, timeouts);
   });
@@ -60,13 +60,13 @@ export function createNodeServer(
       requireHostHeader: false,
     },
     (request, response) => {
-      if (!connections.refuse(request, response)) arrivals.add({ request, response });
+      if (!connections.refuse(request, response)) handle(request, response);
     },
   );
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     if (connections.refuse(request, response)) return;
     awaitContinue(request, response);
-    arrivals.add({ request, response });
+    handle(request, response);
   });
   server.setTimeout(timeouts.idleMs);
   connections.watch(server);
@@ -78,29 +78,17 @@ export function createNodeServer(
   return server;
 }
 
-interface Arrival {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
 /** Handles one request in a turn of the loop. Senders take turns, so that nobody's request waits behind all those of another. */
-class Arrivals {
-  readonly #handle: RequestHandler;
-  readonly #waiting = new FairQueue<Arrival>();
-
-  constructor(handle: RequestHandler) {
-    this.#handle = handle;
-  }
-
-  add(arrival: Arrival): void {
-    this.#waiting.push(senderOf(arrival.request), arrival);
-    if (this.#waiting.size === 1) setImmediate(this.#handleNext);
-  }
-
-  readonly #handleNext = (): void => {
-    const next = this.#waiting.take();
-    if (this.#waiting.size > 0) setImmediate(this.#handleNext);
-    if (next !== undefined) this.#handle(next.request, next.response);
+function inTurns(handle: RequestHandler): RequestHandler {
+  const waiting = new FairQueue<Parameters<RequestHandler>>();
+  const handleNext = (): void => {
+    const next = waiting.take();
+    if (waiting.size > 0) setImmediate(handleNext);
+    if (next !== undefined) handle(...next);
+  };
+  return (request, response) => {
+    waiting.push(senderOf(request), [request, response]);
+    if (waiting.size === 1) setImmediate(handleNext);
   };
 }
 

@@ -17,17 +17,16 @@ export function toolInput(
   onlyRoot: string | undefined,
 ): ToolInput {
   const fields = properties(tool.input);
-  const { renderFields } = tool;
-  const read = readStrings(args, { properties: renderFields === undefined ? fields : { ...fields, ...renderFields } });
-  const { own, rendering } = renderFields === undefined ? { own: read } : split(read, renderFields);
+  const { renderFields = {} } = tool;
+  const { own, rendering } = split(readStrings(args, { properties: { ...fields, ...renderFields } }), renderFields);
   const isInOnlyRoot =
     onlyRoot !== undefined &&
     Object.hasOwn(fields, "root") &&
     (own["root"] ?? null) === null &&
     !namesDrive(own["from"] ?? own["path"]);
   const given = isInOnlyRoot ? { ...own, root: onlyRoot } : own;
-  const input = tool.modelDefaults === undefined ? given : withDefaults(given, tool.modelDefaults);
-  const shown = rendering === undefined ? input : { ...input, ...rendering };
+  const input = withDefaults(given, tool.modelDefaults);
+  const shown = { ...input, ...rendering };
   return isInOnlyRoot ? { input, shown, root: onlyRoot } : { input, shown };
 }
 
@@ -45,7 +44,7 @@ function split(read: Readonly<Record<string, unknown>>, renderFields: JsonObject
   };
 }
 
-function withDefaults(given: Readonly<Record<string, unknown>>, defaults: JsonObject): Record<string, unknown> {
+function withDefaults(given: Readonly<Record<string, unknown>>, defaults: JsonObject = {}): Record<string, unknown> {
   const missing = Object.entries(defaults).filter(([name]) => !Object.hasOwn(given, name) || given[name] === null);
   return { ...given, ...Object.fromEntries(missing) };
 }

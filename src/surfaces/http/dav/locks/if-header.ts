@@ -23,8 +23,7 @@ export interface ConditionList {
 /** @throws HttpError 400 */
 export function parseIf(header: string): readonly ConditionList[] {
   if (header.length > MAX_CHARS) throw malformed(`longer than ${MAX_CHARS} characters`);
-  const reader = new IfReader(header);
-  return reader.read();
+  return new IfReader(header).read();
 }
 
 const malformed = (reason: string): HttpError => badRequest(`Malformed If header: ${reason}`);

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../../core/ports/adapter.js";
 import { announcesBody } from "../../admission/connections.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall } from "../call.js";
-import { DavError, sendEmpty } from "../errors.js";
+import { DavError, nothingHere, sendEmpty } from "../errors.js";
 import { evaluateConditions, requireUnlocked } from "../locks/conditions.js";
 import { childrenOf, isNamed, type XmlElement } from "../xml/read.js";
 import { DAV, element } from "../xml/write.js";
@@ -77,7 +77,7 @@ export async function remove(call: DavCall): Promise<FastifyReply> {
     throw new HttpError(403, "A root cannot be deleted");
   }
   const type = await typeAt(call, target);
-  if (type === undefined) throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
+  if (type === undefined) throw nothingHere();
   if (type === "directory" && call.depth !== "infinity") throw badRequest("Depth of DELETE must be infinity");
   const conditions = await evaluateConditions(call);
   await requireUnlocked(call, conditions, [{ place: target, isTree: true, isMember: true }]);

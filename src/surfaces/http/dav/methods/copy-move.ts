@@ -3,7 +3,7 @@
 import type { FastifyReply } from "fastify";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall } from "../call.js";
-import { DavError, sendEmpty } from "../errors.js";
+import { nothingHere, sendEmpty } from "../errors.js";
 import { type Conditions, evaluateConditions, requireUnlocked } from "../locks/conditions.js";
 import { destinationOf, pathText, type Target } from "../target.js";
 import { foundAt, typeAt } from "./propfind.js";
@@ -24,7 +24,7 @@ export async function copy(call: DavCall): Promise<FastifyReply> {
   if (!(await properties.hasRoomForCopy(from)))
     throw new HttpError(507, "There is no room for a copy of the properties");
   const found = await foundAt(call, target);
-  if (found === undefined) throw missing();
+  if (found === undefined) throw nothingHere();
   const isShallow = found.type === "directory" && !isDeep;
   const more = found.type === "directory" ? { recursive: true } : {};
   const terms = isShallow ? { isShallow: true as const } : {};
@@ -38,15 +38,13 @@ export async function move(call: DavCall): Promise<FastifyReply> {
   const { target, properties, locks } = call;
   if (call.depth !== "infinity") throw badRequest("Depth of MOVE must be infinity");
   const relocation = await prepare(call, { isMove: true });
-  if ((await typeAt(call, target)) === undefined) throw missing();
+  if ((await typeAt(call, target)) === undefined) throw nothingHere();
   const { overwritten } = await relocate(call, "move", { relocation, more: {}, terms: {} });
   const [from, goal] = [call.spotOf(target), call.spotOf(relocation.to)];
   for (const lock of [...locks.on(from), ...locks.below(from)]) locks.remove(lock);
   properties.relocate(from, goal, { isCopied: false, isDeep: true });
   return sendResult(call, relocation, overwritten);
 }
-
-const missing = (): DavError => new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
 
 /** Everything that is decided before the operation. @throws HttpError */
 async function prepare(call: DavCall, { isMove }: { readonly isMove: boolean }): Promise<Relocation> {

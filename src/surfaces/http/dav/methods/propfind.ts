@@ -9,7 +9,7 @@ import { sendChunks } from "../../endpoints/file-sending.js";
 import { COMMON_HEADERS } from "../../plumbing/answer.js";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall, Found } from "../call.js";
-import { DavError, errorCodeOf } from "../errors.js";
+import { DavError, errorCodeOf, nothingHere } from "../errors.js";
 import { CHECKSUMS } from "../properties/checksums.js";
 import { QUOTA_NAMES, type Quota, type Resource } from "../properties/live.js";
 import { type PropertyRequest, propertyRequest, responseWriter } from "../properties/response.js";
@@ -27,33 +27,24 @@ const BATCH = 256;
 const CHUNK_CHARS = 32_768;
 
 export async function propfind(call: DavCall): Promise<FastifyReply> {
-  const depth = depthOf(call);
+  const { depth } = call;
+  if (!["0", "1", "infinity"].includes(depth)) throw badRequest("Depth must be 0 or 1");
   const wanted = propertyRequest(await xmlBody(call));
   const top = await resourceAt(call, wanted);
   // A file has no members, whatever the depth.
-  if (depth === "infinity" && top.isCollection) throw infinite();
+  if (depth === "infinity" && top.isCollection) {
+    const condition = element("D:propfind-finite-depth");
+    throw new DavError(403, "Depth: infinity is not served. Ask with Depth: 1", { condition });
+  }
   const terms = {
     ...(asksFor(wanted, "getcontenttype") ? ({ listsTypes: true } as const) : {}),
     ...(["getetag", CHECKSUMS].some((name) => asksFor(wanted, name)) ? ({ tags: true } as const) : {}),
   };
-  const rows = depth === 0 || !top.isCollection ? topOnly(top) : withMembers(call, top, terms);
+  const rows = depth === "0" || !top.isCollection ? [[top]] : withMembers(call, top, terms);
   const { reply } = call.exchange;
   const head = () => reply.code(207).headers({ ...COMMON_HEADERS, "content-type": XML_TYPE });
   return sendChunks(multistatus(rows, responseWriter(call, wanted)), reply, head);
 }
-
-function depthOf(call: DavCall): 0 | 1 | "infinity" {
-  const { depth } = call;
-  if (depth === "0") return 0;
-  if (depth === "1") return 1;
-  if (depth !== "infinity") throw badRequest("Depth must be 0 or 1");
-  return depth;
-}
-
-const infinite = (): DavError =>
-  new DavError(403, "Depth: infinity is not served. Ask with Depth: 1", {
-    condition: element("D:propfind-finite-depth"),
-  });
 
 /** The XML body of a request; `undefined` if it is empty. @throws HttpError 400, 413 */
 export async function xmlBody({ exchange }: DavCall): Promise<XmlElement | undefined> {
@@ -70,7 +61,7 @@ async function resourceAt(call: DavCall, request: PropertyRequest): Promise<Reso
   const found = await foundAt(call, target);
   if (found === undefined) {
     call.properties.dropOne(call.spotOf(target));
-    throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
+    throw nothingHere();
   }
   const isCollection = found.type === "directory";
   // A file that was changed just now has no stamp yet.
@@ -131,10 +122,6 @@ export async function typeAt(call: DavCall, target: Target): Promise<string | un
 /** Whether a property of the venue itself is asked for, with its value. */
 const asksFor = (request: PropertyRequest, live: string): boolean =>
   request.kind === "all" || namesIn(request).some(({ local }) => local === live);
-
-async function* topOnly(top: Resource): AsyncGenerator<readonly Resource[]> {
-  yield [top];
-}
 
 /** A collection and what is in it, some at a time: a promise for each would cost more than its text. */
 async function* withMembers(
@@ -197,7 +184,7 @@ async function linkedFile(call: DavCall, place: Resource["place"]): Promise<Foun
 
 /** The whole document, in chunks. */
 async function* multistatus(
-  batches: AsyncIterable<readonly Resource[]>,
+  batches: AsyncIterable<readonly Resource[]> | Iterable<readonly Resource[]>,
   write: (resource: Resource) => string,
 ): AsyncGenerator<Buffer> {
   let text = `${PROLOGUE}<D:multistatus xmlns:D="${escapeXml(DAV)}">\n`;

@@ -3,7 +3,7 @@
 import type { FastifyReply } from "fastify";
 import { badRequest, HttpError } from "../../plumbing/http-error.js";
 import type { DavCall } from "../call.js";
-import { DavError, sendXml } from "../errors.js";
+import { nothingHere, sendXml } from "../errors.js";
 import { evaluateConditions, requireUnlocked } from "../locks/conditions.js";
 import { livePropertyOf } from "../properties/live.js";
 import { childrenOf, innerText, isNamed, type XmlElement } from "../xml/read.js";
@@ -37,7 +37,7 @@ export async function proppatch(call: DavCall): Promise<FastifyReply> {
   const instructions = instructionsIn(await xmlBody(call));
   const conditions = await evaluateConditions(call);
   const found = await foundAt(call, target);
-  if (found === undefined) throw new DavError(404, "There is nothing at this URL", { code: "NOT_FOUND" });
+  if (found === undefined) throw nothingHere();
   const isCollection = found.type === "directory";
   await requireUnlocked(call, conditions, [{ place: target, isTree: false, isMember: false }]);
   const isTimeless = isCollection && call.driveOf(target) !== undefined;

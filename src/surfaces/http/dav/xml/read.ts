@@ -34,11 +34,7 @@ interface OpenElement extends XmlElement {
 }
 
 /** @throws HttpError 400 for what is malformed, 413 for what is too large */
-export function readXml(bytes: Buffer): XmlElement {
-  const text = decode(bytes);
-  const reader = new XmlReader();
-  return reader.read(text);
-}
+export const readXml = (bytes: Buffer): XmlElement => new XmlReader().read(decode(bytes));
 
 export const isNamed = (node: XmlElement, namespace: string, local: string): boolean =>
   node.namespace === namespace && node.local === local;
