@@ -362,7 +362,7 @@ describe("the refusal of what archives cannot do", () => {
     const listed = (await toolsOf(args, folder)).map(({ name }) => name);
     const raw = await rawHere(args, { cwd: folder });
     const texts: string[] = [];
-    for (const [name, input] of CALLS) {
+    for (const [name, input] of CALLS.filter(([name]) => listed.includes(name))) {
       const { result: answer } = await raw.call(name, input);
       expect(answer._meta).toMatchObject({ "venue-files/error": { errorCode: "NOT_SUPPORTED" } });
       texts.push(answer.content.map((one) => ("text" in one ? one["text"] : "")).join("\n"));
@@ -371,11 +371,15 @@ describe("the refusal of what archives cannot do", () => {
     return { listed, texts };
   }
 
-  test("names tools that are in the list", async () => {
-    const { listed, texts } = await adviceOf([]);
+  test.each([
+    ["default", []],
+    ["full", ["file_list"]],
+  ] as const)("names tools that are in the %s list", async (list, more) => {
+    const { listed, texts } = await adviceOf(["--tools", list]);
+    expect(listed).not.toContain("archive_extract");
     const named = texts.map((text) => text.replace(/^file:du/, "").match(NAMES) ?? []);
     for (const name of named.flat()) expect(listed).toContain(name);
-    expect(named.map(([name]) => name)).toEqual([...Array(4).fill("file_write"), "file_list", undefined]);
+    expect(named.map(([name]) => name)).toEqual([...Array(4).fill("file_write"), ...more, undefined]);
     expect(texts.at(-1)).toContain("Ask for the outer one to be extracted");
   });
 
