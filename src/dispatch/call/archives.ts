@@ -34,7 +34,6 @@ export function requireLook(archive: ArchivePath, { root, changes }: PlaceReques
 }
 
 const EXTRACT = "archive:extract";
-
 /** Whether the caller may be told to extract: a model is, if its list of tools has that. */
 const offersExtract = ({ context: { budget } }: CallState): boolean => budget?.offers?.(EXTRACT) !== false;
 
