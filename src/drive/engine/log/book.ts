@@ -100,6 +100,9 @@ export async function readRecords(records: readonly Value[], scope: CellScope): 
   return items;
 }
 
+/** Bytes that only the log keeps. */
+const bytesOf = (items: readonly LogItem[]): number => items.reduce((sum, { entry }) => sum + countedBytes(entry), 0);
+
 /** Key of a record in `firstIds` of a scope. */
 const nameOf = (record: Value): string => toHex(cellOf(record).ref);
 
@@ -151,7 +154,6 @@ export class LogEdit {
   async add(items: readonly LogItem[], nowMs: number): Promise<void> {
     for (const { entry } of items) if (entry.apart === true) await this.#setApart(entry.id);
     const { facts } = this.book;
-    const bytes = items.reduce((sum, { entry }) => sum + countedBytes(entry), 0);
     const last = items.at(-1)?.entry.id ?? facts.l;
     const looks = facts.t ?? { believed: facts.l === "" ? nowMs : timeOfId(facts.l) };
     const recent = [...this.book.recent];
@@ -160,11 +162,8 @@ export class LogEdit {
       this.#scope.firstIds.set(nameOf(record), key);
       recent.push(record);
     }
-    this.book = {
-      ...this.book,
-      facts: { ...facts, n: facts.n + items.length, b: facts.b + bytes, l: last, t: looks },
-      recent,
-    };
+    this.book = { ...this.book, recent };
+    this.#setFacts({ n: facts.n + items.length, b: facts.b + bytesOf(items), l: last, t: looks });
     if (recent.length > MAX_RECENT) await this.#settle(nowMs);
   }
 
@@ -189,9 +188,12 @@ export class LogEdit {
       return next;
     });
     await this.#put(found.spot, items);
-    const { facts } = this.book;
-    if (freed !== 0) this.book = { ...this.book, facts: { ...facts, b: Math.max(0, facts.b - freed) } };
+    if (freed !== 0) this.#setFacts({ b: Math.max(0, this.book.facts.b - freed) });
     return true;
+  }
+
+  #setFacts(facts: Partial<LogFacts>): void {
+    this.book = { ...this.book, facts: { ...this.book.facts, ...facts } };
   }
 
   /** Puts the cells of a record, each encoded once. @returns the record by its Ref */
@@ -211,14 +213,13 @@ export class LogEdit {
   }
 
   async #put(spot: Spot, items: readonly LogItem[]): Promise<void> {
-    const [made] = recordsOf(items);
+    const [made] = recordsOf(items, { isOne: true });
     if (made === undefined) return;
-    const record = { value: await this.#store(made.value) };
+    const record = await this.#store(made.value);
     if ("recent" in spot) {
-      const recent = this.book.recent.map((value, place) => (place === spot.recent ? record.value : value));
-      this.book = { ...this.book, recent };
+      this.book = { ...this.book, recent: this.book.recent.with(spot.recent, record) };
     } else {
-      const old = await this.#scope.run(() => indexOf(this.book.old).with(spot.key, record.value));
+      const old = await this.#scope.run(() => indexOf(this.book.old).with(spot.key, record));
       this.book = { ...this.book, old };
     }
   }
@@ -243,7 +244,7 @@ export class LogEdit {
   async #prune(nowMs: number): Promise<void> {
     const { entries, bytes, days } = this.#ground.quota;
     const looks = lookAgain(this.book.facts.t ?? { believed: nowMs }, nowMs, days);
-    this.book = { ...this.book, facts: { ...this.book.facts, t: looks } };
+    this.#setFacts({ t: looks });
     const since = oldestMs(looks, nowMs, days);
     const { p: apart } = this.book.facts;
     if (apart !== undefined && timeOfId(apart) < oldestMs(looks, nowMs, 1)) await this.#setApart(undefined);
@@ -254,9 +255,9 @@ export class LogEdit {
       if (this.book.facts.n <= entries && timeOfId(key) >= since) break;
       const gone = await readRecords([first.value], this.#scope);
       const old = await this.#scope.run(() => indexOf(this.book.old).without(key));
-      const { facts } = this.book;
-      const freed = gone.reduce((sum, { entry }) => sum + countedBytes(entry), 0);
-      this.book = { ...this.book, old, facts: { ...facts, n: facts.n - gone.length, b: Math.max(0, facts.b - freed) } };
+      const { n, b } = this.book.facts;
+      this.book = { ...this.book, old };
+      this.#setFacts({ n: n - gone.length, b: Math.max(0, b - bytesOf(gone)) });
     }
     for (let left = MAX_PRUNED; left > 0 && this.book.facts.b > bytes; left--) {
       const { c: after } = this.book.facts;
@@ -266,14 +267,12 @@ export class LogEdit {
       const next = found.find(({ key }) => String(key) > after);
       if (next === undefined) break;
       const items = await readRecords([next.value], this.#scope);
-      const freed = items.reduce((sum, { entry }) => sum + countedBytes(entry), 0);
       const key = String(next.key);
       await this.#put(
         { key },
         items.map((item) => withNextRevision(withoutNodes(item, "pruned"))),
       );
-      const { facts } = this.book;
-      this.book = { ...this.book, facts: { ...facts, b: Math.max(0, facts.b - freed), c: key } };
+      this.#setFacts({ b: Math.max(0, this.book.facts.b - bytesOf(items)), c: key });
     }
   }
 

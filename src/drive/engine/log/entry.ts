@@ -87,8 +87,14 @@ export interface LogEntry {
 const MAX_NODES = 12;
 const MAX_CHARS = 3000;
 
-/** Records of entries, in order; each is a vector of JSON and nodes. */
-export function recordsOf(items: readonly LogItem[]): { readonly key: string; readonly value: readonly Value[] }[] {
+/**
+ * Records of entries, in order; each is a vector of JSON and nodes.
+ * @param isOne makes one of all: a record whose entries change stays one, though they take more characters than before
+ */
+export function recordsOf(
+  items: readonly LogItem[],
+  { isOne = false } = {},
+): { readonly key: string; readonly value: readonly Value[] }[] {
   const records: { key: string; value: readonly Value[] }[] = [];
   let [json, nodes, key]: [string[], Value[], string] = [[], [], ""];
   let chars = 0;
@@ -97,7 +103,7 @@ export function recordsOf(items: readonly LogItem[]): { readonly key: string; re
     [json, nodes, chars] = [[], [], 0];
   };
   for (const { entry, before, after } of items) {
-    if (nodes.length + 2 > MAX_NODES || chars > MAX_CHARS) end();
+    if (!isOne && (nodes.length + 2 > MAX_NODES || chars > MAX_CHARS)) end();
     if (json.length === 0) key = entry.id;
     const b = before === undefined ? undefined : nodes.push(before);
     const a = after === undefined ? undefined : nodes.push(after);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import type { DriveEngine, LogEntry } from "../../../../src/drive/engine/engine.js";
+import type { DriveChange, DriveEngine, LogEntry, LogTicket } from "../../../../src/drive/engine/engine.js";
 import { openEmbeddedStore } from "../../../../src/drive/store/embedded/embedded.js";
 import { createMemoryStore } from "../../../../src/drive/store/memory.js";
 import { openBucket } from "../../store/s3/bucket.js";
@@ -16,22 +16,24 @@ afterEach(async () => {
 
 /** Writes a file and notes it, as the backend of a root does. */
 async function write(engine: DriveEngine, name: string, content: string, undoes?: readonly string[]): Promise<string> {
-  const ticket = await engine.owner(ALICE).change("notes", async (tree) => {
-    const since = tree.moment();
-    const old = await tree.stat([name]);
-    await tree.writeFile([name], Buffer.from(content));
-    const before = old === undefined ? null : { size: old.size, modified: old.modified };
-    const origin = { root: "notes", scheme: "file", op: "write", actor: ALICE, via: "p0", surface: "library" } as const;
-    const change = {
-      action: "modified",
-      kind: "file",
-      path: [name],
-      before,
-      after: { size: content.length, modified: 1 },
-    } as const;
-    return tree.note({ ...origin, ...change, ...(undoes === undefined ? {} : { undoes }) }, since, tree.moment());
-  });
+  const ticket = await engine.owner(ALICE).change("notes", (tree) => writeIn(tree, name, content, undoes));
   return ticket.id ?? "";
+}
+
+async function writeIn(tree: DriveChange, name: string, content: string, undoes?: readonly string[]) {
+  const since = tree.moment();
+  const old = await tree.stat([name]);
+  await tree.writeFile([name], Buffer.from(content));
+  const before = old === undefined ? null : { size: old.size, modified: old.modified };
+  const origin = { root: "notes", scheme: "file", op: "write", actor: ALICE, via: "p0", surface: "library" } as const;
+  const change = {
+    action: "modified",
+    kind: "file",
+    path: [name],
+    before,
+    after: { size: content.length, modified: 1 },
+  } as const;
+  return tree.note({ ...origin, ...change, ...(undoes === undefined ? {} : { undoes }) }, since, tree.moment());
 }
 
 async function entriesOf(engine: DriveEngine, limit = 64): Promise<LogEntry[]> {
@@ -61,6 +63,23 @@ describe("the log of an owner's drives", () => {
     for (const limit of [1, 7, 64, 200]) expect(idsOf(await entriesOf(engine, limit))).toEqual([...ids].reverse());
     for (const place of [5, 40, 74]) expect(await contentBefore(engine, ids[place] ?? "")).toBe(`${place - 5}`);
     expect(await engine.owner(ALICE).log.entry("0")).toBeUndefined();
+  });
+
+  test.each([0, 20])("keeps all of one change when some are undone %d changes later", async (later) => {
+    const engine = openEngine({ clock: clockAt(1_700_000_000_000) });
+    const names = Array.from({ length: 40 }, (_, place) => `${"name ".repeat(30)}${place}`);
+    const tickets = await engine.owner(ALICE).change("notes", async (tree) => {
+      const made: LogTicket[] = [];
+      for (const name of names) made.push(await writeIn(tree, name, name));
+      return made;
+    });
+    const ids = tickets.map(({ id = "" }) => id);
+    for (let place = 0; place < later; place += 1) await write(engine, "f", `${place}`);
+    const undone = ids.filter((_, place) => place % 4 !== 3);
+    const undo = await write(engine, "undo", "", undone);
+    const entries = (await entriesOf(engine)).filter(({ entry }) => entry.path[0] !== "f");
+    expect(idsOf(entries)).toEqual([undo, ...ids.toReversed()]);
+    expect(idsOf(entries.filter(({ entry }) => entry.undoneBy === undo))).toEqual(undone.toReversed());
   });
 
   test("is put in order by the process that has written it without being read again", async () => {
