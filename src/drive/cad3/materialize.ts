@@ -1,6 +1,6 @@
 // Loads all branches of a value.
 
-import { Composite, fold } from "./encoding/cell.js";
+import { fold, partsOf } from "./encoding/cell.js";
 import { LazyValue } from "./lazy.js";
 import { CadMap, map } from "./maps/hash-map.js";
 import { CadIndex, index } from "./maps/index-map.js";
@@ -20,16 +20,11 @@ interface Whole {
  */
 export function materialize(value: Value): Value {
   const { value: whole } = fold<Whole>(value, {
-    parts: (part) => (part instanceof LazyValue ? undefined : partsOf(part)),
+    parts: (part) => (part instanceof LazyValue ? undefined : partsOf(part, true)),
     known: () => undefined,
     make: (part, of) => ({ value: makeWhole(part, (below) => of(below).value) }),
   });
   return whole;
-}
-
-function partsOf(value: Value): Iterable<Value> | undefined {
-  if (value instanceof Composite) return value.parts(true);
-  return Array.isArray(value) ? value : undefined;
 }
 
 type WholeOf = (value: Value) => Value;

@@ -1,6 +1,6 @@
 // Opens values lazily from cells: branches are read only on access.
 
-import { assemble, checkShape, hashHexOf, missingCell, type Source, wholeOf } from "./encoding/assemble.js";
+import { assemble, checkShape, missingCell, type Source, wholeOf } from "./encoding/assemble.js";
 import { parseCell } from "./encoding/parse-cell.js";
 import type { ParsedCell, ParsedIndex, ParsedMap, ParsedRef } from "./encoding/parsed.js";
 import { textOf } from "./encoding/parsed.js";
@@ -12,7 +12,7 @@ import { digitsOf, type IndexKey, SLOT_BYTES, slotOf } from "./maps/index-key.js
 import { CadIndex } from "./maps/index-map.js";
 import type { IndexChild, IndexEntry, IndexNode, IndexStub } from "./maps/index-node.js";
 import type { MapEntry, MapNode } from "./maps/map-node.js";
-import { isBranch } from "./ref.js";
+import { hexOfBranch, isBranch } from "./ref.js";
 import { Signed } from "./signed.js";
 import type { Value } from "./value.js";
 
@@ -50,7 +50,7 @@ export const indexStub = (ref: Uint8Array, { depth }: Pick<IndexNode, "depth">, 
   new PartOfIndex({ bytes: ref, cell: undefined }, depth - 1, new Opener(source));
 
 function loadCell(ref: Uint8Array, { load }: Source): ParsedCell {
-  const hash = hashHexOf(ref);
+  const hash = hexOfBranch(ref);
   const bytes = load(hash);
   if (bytes === undefined) throw missingCell(hash);
   const cell = parseCell(new Uint8Array(bytes));
@@ -166,7 +166,7 @@ class PartOfIndex implements IndexStub {
 
   forget(): void {
     this.#node = undefined;
-    if (this.#part.cell === undefined) this.#opener.source.forget?.(hashHexOf(this.ref));
+    if (this.#part.cell === undefined) this.#opener.source.forget?.(hexOfBranch(this.ref));
   }
 
   #open(): IndexNode {

@@ -4,7 +4,7 @@ import type { FileAdapterError } from "../../../core/errors/errors.js";
 import { driveError } from "../../error.js";
 import { type CellLimits, checkLimit, MAX_BRANCH_DEPTH } from "../limits.js";
 import { makeValue } from "../make-value.js";
-import { isBranch, toHex } from "../ref.js";
+import { hexOfBranch, isBranch } from "../ref.js";
 import { BLOB_TAG } from "../scalar.js";
 import type { Value } from "../value.js";
 import { type Built, type Checked, checkParts, type Weight } from "./check-parts.js";
@@ -58,10 +58,10 @@ export function assemble(cell: ParsedCell, ref: Uint8Array, { load, limits }: So
       const built = build(frame, done, limits);
       stack.pop();
       if (stack.length === 0) return { top: built, missing };
-      done.set(hashHexOf(frame.ref), built);
+      done.set(hexOfBranch(frame.ref), built);
       continue;
     }
-    const hash = hashHexOf(next);
+    const hash = hexOfBranch(next);
     if (done.has(hash)) continue;
     const bytes = load(hash);
     if (bytes === undefined) {
@@ -98,9 +98,6 @@ export function checkShape(cell: ParsedCell): Checked {
   return { cell, parts, slot, shared };
 }
 
-/** Hash of a branch, from its Ref, as hex digits. */
-export const hashHexOf = (ref: Uint8Array): string => toHex(ref.subarray(1));
-
 /**
  * Retained cells are copied, since their parts are views and the caller may reuse the buffer. Blobs are exempt: their
  * content is copied when the value is made.
@@ -123,7 +120,7 @@ export function branchRefs(cell: ParsedCell): Uint8Array[] {
 function build({ cell, ref }: Pick<Frame, "cell" | "ref">, done: Done, limits: CellLimits): Built {
   const parts = cell.refs.map((part) =>
     part.cell === undefined
-      ? done.get(hashHexOf(part.bytes))
+      ? done.get(hexOfBranch(part.bytes))
       : build({ cell: part.cell, ref: part.bytes }, done, limits),
   );
   const keys = checkParts(cell, parts);

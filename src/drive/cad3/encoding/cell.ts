@@ -50,7 +50,8 @@ function encodeWith(root: Value, emit: Emit | undefined): Cell {
   });
 }
 
-function partsOf(value: Value, all: boolean): Iterable<Value> | undefined {
+/** @param all also those with a known Ref */
+export function partsOf(value: Value, all: boolean): Iterable<Value> | undefined {
   if (value instanceof Composite) return value.parts(all);
   return isArray(value) ? value : undefined;
 }

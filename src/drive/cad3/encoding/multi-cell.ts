@@ -2,18 +2,9 @@
 
 import { type CellLimits, checkLimit, DEFAULT_CELL_LIMITS } from "../limits.js";
 import { lazyCell } from "../open.js";
-import { MAX_EMBEDDED_BYTES, refOf, sha3, toHex, vlqLength, writeVlq } from "../ref.js";
+import { hexOfBranch, MAX_EMBEDDED_BYTES, refOf, sha3, toHex, vlqLength, writeVlq } from "../ref.js";
 import type { Value } from "../value.js";
-import {
-  assemble,
-  branchRefs,
-  checkAlone,
-  hashHexOf,
-  type Load,
-  missingCell,
-  type Source,
-  wholeOf,
-} from "./assemble.js";
+import { assemble, branchRefs, checkAlone, type Load, missingCell, type Source, wholeOf } from "./assemble.js";
 import { emitCells } from "./cell.js";
 import { parseCell, takeCell } from "./parse-cell.js";
 import { badFormat, type Reader, readerOf, take, takeVlq } from "./reader.js";
@@ -28,7 +19,7 @@ type Cells = ReadonlyMap<string, Uint8Array>;
  */
 export function toMultiCell(value: Value): Uint8Array {
   const cells = new Map<string, Uint8Array>();
-  const { bytes: top } = emitCells(value, ({ bytes, ref }) => cells.set(hashHexOf(ref), bytes));
+  const { bytes: top } = emitCells(value, ({ bytes, ref }) => cells.set(hexOfBranch(ref), bytes));
   const branches = [...branchesInOrder(top, cells)];
   const length = branches.reduce((sum, bytes) => sum + vlqLength(bytes.length) + bytes.length, top.length);
   const written = new Uint8Array(length);
@@ -47,7 +38,7 @@ function* branchesInOrder(top: Uint8Array, cells: Cells): Generator<Uint8Array> 
   const waiting = branchRefs(parseCell(top)).reverse();
   const met = new Set<string>();
   for (let ref = waiting.pop(); ref !== undefined; ref = waiting.pop()) {
-    const hash = hashHexOf(ref);
+    const hash = hexOfBranch(ref);
     if (met.has(hash)) continue;
     met.add(hash);
     const bytes = cells.get(hash);

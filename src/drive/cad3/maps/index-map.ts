@@ -94,9 +94,5 @@ export class CadIndex extends Composite {
  * @throws TypeError for an unsupported key type; RangeError for a key with lone surrogates
  */
 export function index(entries: Iterable<readonly [IndexKey, Value]>): CadIndex {
-  return new CadIndex(buildTree(entryList(entries)));
-}
-
-function* entryList(entries: Iterable<readonly [IndexKey, Value]>): Generator<IndexEntry> {
-  for (const [key, value] of entries) yield entryOf(key, value);
+  return new CadIndex(buildTree(Array.from(entries, ([key, value]) => entryOf(key, value))));
 }
