@@ -104,21 +104,33 @@ async function commit(plans: readonly UndoPlan[]): Promise<Omit<UndoOutput, "dif
         if (change !== undefined && sha256 !== undefined) hashes.set(keyIn(plan, placeOf(change).path.text), sha256);
       }
     } catch (error) {
-      if (done.length === 0 || !(error instanceof FileAdapterError)) throw error;
+      if (done.length === 0) throw error;
+      await noteAll(done, first);
+      if (!(error instanceof FileAdapterError)) throw error;
       const undone = done.flatMap(({ entries }) => entries.map(({ id }) => id));
       const text = `${error.message}. Undone before in other roots: ${counted(undone.length, "change")}`;
       throw new HalfDone(error.code, text, { ...error.data, undone });
     }
     done.push(plan);
   }
-  let key: { group?: string; id?: string } = {};
+  return { ...answerOf(plans, hashes), ...(await noteAll(plans, first)) };
+}
+
+interface UndoKey {
+  readonly group?: string;
+  readonly id?: string;
+}
+
+/** Marks the entries of what was done as undone. @returns the id by which the undo itself can be undone */
+async function noteAll(plans: readonly UndoPlan[], first: At | undefined): Promise<UndoKey> {
+  let key: UndoKey = {};
   try {
     key = await undoEntryId(plans, first);
     for (const plan of plans) await noteUndone(plan, Object.values(key)[0]);
   } catch {
     first?.access.behind?.("It is undone, but the history could not be told so");
   }
-  return { ...answerOf(plans, hashes), ...key };
+  return key;
 }
 
 /** A path among those of all roots. */
@@ -126,11 +138,7 @@ const keyIn = ({ of }: UndoPlan, path: string): string => `${of.view.root.name}/
 
 const placeOf = (change: GroupChange): At => (change.kind === "move" ? change.from : change.at);
 
-/** The id by which the undo itself can be undone. */
-async function undoEntryId(
-  plans: readonly UndoPlan[],
-  first: At | undefined,
-): Promise<{ group?: string; id?: string }> {
+async function undoEntryId(plans: readonly UndoPlan[], first: At | undefined): Promise<UndoKey> {
   const group = first?.access.origin?.group;
   if (group !== undefined) return { group };
   const [plan] = plans;

@@ -12,12 +12,15 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
+import { HostBackend } from "../../src/backend/host/host.js";
+import { ioError } from "../../src/core/errors/texts.js";
 import type { SurfaceContext } from "../../src/core/ports/adapter.js";
 import type { FileOutputs } from "../../src/schema/types.js";
-import { entriesBelow, useGround } from "./ground.js";
+import { entriesBelow, failureOf, useGround } from "./ground.js";
 
 type Undone = FileOutputs["file:undo"];
+type Entries = FileOutputs["file:history"];
 
 describe("file:undo", () => {
   const ground = useGround({ journal: true });
@@ -239,6 +242,32 @@ describe("file:undo in several roots at once", () => {
       { root: "other", etag: etags[0]?.etag },
       { root: "r", etag: etags[1]?.etag },
     ]);
+  });
+});
+
+describe("file:undo of which a later root fails", () => {
+  const ground = useGround({ journal: true, roots: { other: { path: "../outside", durability: "none" } } });
+
+  test("tells what is undone, in its error and in the history", async () => {
+    const { adapter } = ground;
+    for (const root of ["r", "other"]) await adapter.invoke("file:write", { root, path: "f", content: root });
+    const changeAll = HostBackend.prototype.changeAll;
+    jest
+      .spyOn(HostBackend.prototype, "changeAll")
+      .mockImplementationOnce(function (this: HostBackend, changes) {
+        return changeAll.call(this, changes);
+      })
+      .mockRejectedValueOnce(ioError({ root: "r", path: "f" }, "EIO"));
+    const { code, data } = await failureOf(adapter.invoke("file:undo", { last: 2 }));
+    jest.restoreAllMocks();
+    const entriesIn = async (root: string) => {
+      const { entries } = (await adapter.invoke("file:history", { root, path: "f" })) as Entries;
+      return entries.filter(({ op }) => op === "write");
+    };
+    const [other, r] = [await entriesIn("other"), await entriesIn("r")];
+    expect([code, data["undone"]]).toEqual(["IO_ERROR", [other[0]?.id]]);
+    expect([other[0]?.undoneBy, r[0]?.undoneBy]).toEqual([expect.any(String), undefined]);
+    expect(await adapter.invoke("file:undo", { last: 1 })).toMatchObject({ undone: [r[0]?.id] });
   });
 });
 
