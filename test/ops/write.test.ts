@@ -123,6 +123,32 @@ describe("file:write", () => {
     expect(ground.names("turned")).toEqual([]);
   });
 
+  test("of what another file holds leaves that file closed where nothing can be staged", async () => {
+    jest.spyOn(NativeSource.prototype, "calls", "get").mockReturnValue(undefined);
+    ground.put("from", "content");
+    const left = new Set<number>();
+    const ENOSPC = { code: "ENOSPC", errno: -28, syscall: "open" };
+    const { openSync, closeSync } = fs;
+    jest.spyOn(fs, "openSync").mockImplementation((path, flags, mode) => {
+      if ((Number(flags) & fs.constants.O_CREAT) !== 0) throw Object.assign(new Error("injected"), ENOSPC);
+      const fd = openSync(path, flags, mode);
+      // An entry that was found is opened for reading by its handle.
+      if (/\/(?:from|fd\/\d+)$/.test(String(path))) left.add(fd);
+      return fd;
+    });
+    jest.spyOn(fs, "closeSync").mockImplementation((fd) => {
+      left.delete(fd);
+      closeSync(fd);
+    });
+    try {
+      const failed = await ground.fail("write", { path: "to", asset: "file://r/from" });
+      expect(failed.code).toBe("NO_SPACE");
+      expect([...left]).toEqual([]);
+    } finally {
+      jest.restoreAllMocks();
+    }
+  });
+
   test("of a million characters comes back the same", async () => {
     const content = "0123456789abcdé\n".repeat(70_000);
     await ground.run("write", { path: "big", content });

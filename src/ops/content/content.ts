@@ -82,24 +82,20 @@ export function fileNamed(text: string, call: Pick<PathCall, "at">): PathCall | 
   return call.at({ root: found.root, path: found.path, abilities: ["crud/read"], changes: false, isReference: true });
 }
 
-async function loadFile(
-  { root, path, access }: PathCall,
-  { place, limits }: ContentCall,
-): Promise<AsyncGenerator<Uint8Array>> {
+/** A content of which nothing is asked for is not opened: nobody would close it. */
+async function* loadFile({ root, path, access }: PathCall, { place, limits }: ContentCall): AsyncGenerator<Uint8Array> {
   const file = await root.backend.open(path, access);
-  return (async function* () {
-    try {
-      let left = file.size;
-      if (left > limits.maxContentSize) throw contentTooLarge(place, left, limits.maxContentSize);
-      for await (const bytes of piecesOf(file)) {
-        left -= bytes.length;
-        yield bytes;
-      }
-      if (left > 0) throw ioError(access.place, "TRUNCATED");
-    } finally {
-      file.close();
+  try {
+    let left = file.size;
+    if (left > limits.maxContentSize) throw contentTooLarge(place, left, limits.maxContentSize);
+    for await (const bytes of piecesOf(file)) {
+      left -= bytes.length;
+      yield bytes;
     }
-  })();
+    if (left > 0) throw ioError(access.place, "TRUNCATED");
+  } finally {
+    file.close();
+  }
 }
 
 function contentCall({ encoding }: TextSource, call: PathCall): ContentCall {
