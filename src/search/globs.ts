@@ -10,12 +10,19 @@ const MAX_PATTERNS = 20;
 const MAX_CHARS = 1000;
 
 const SYNTAX = { negation: false, groups: false } as const;
-// The most common globs, such as `**/*.ts`: a name suffix at any depth.
 const ASCII = /^[\0-\x7f]*$/;
+// The most common globs, such as `**/*.ts`: a name suffix at any depth.
 const ENDING = /^\*\*\/\*([\w.-]*)$/;
 
-interface Compiled extends Omit<GlobPattern, "nodes" | "text">, Pick<GlobMatcher, "matches" | "weight"> {
+/** A caller's glob; it matches whole paths below the base. */
+interface Compiled extends Pick<GlobMatcher, "matches" | "weight"> {
+  /** Segments of the pattern, whose depth is spelled out. */
   readonly segments: readonly string[];
+  /** Leading directories of every match, as far as the pattern names them literally. */
+  readonly fixed: readonly string[];
+  /** Most segments of a matching path. */
+  readonly maxDepth: number;
+  readonly onlyDirectories: boolean;
   /** Matchers of the segments before `**`, by their number; made when needed. */
   readonly above: GlobMatcher[];
 }
@@ -131,61 +138,36 @@ export function compileGlobs(patterns: Patterns, field: string): Globs {
   if (all.length === 0 || all.length > MAX_PATTERNS) {
     throw invalidInput(`'${field}' must be 1 to ${MAX_PATTERNS} patterns`, `/${field}`, `1..${MAX_PATTERNS} patterns`);
   }
-  return new Globs(
-    all.map((pattern): Compiled => {
-      if (pattern.length > MAX_CHARS) {
-        throw invalidPattern(`${pattern.slice(0, 40)}…`, `longer than ${MAX_CHARS} characters`);
-      }
-      const { nodes, text, ...rest } = readGlob(pattern.normalize("NFC"));
-      const glob = { ...rest, segments: text.split("/"), above: [] };
-      const ending = ENDING.exec(text)?.[1];
-      if (ending !== undefined) return { ...glob, weight: 0, matches: (path) => path.endsWith(ending) };
-      const { weight, matches } = compileGlob(nodes);
-      // Typed names are composed; names on a disk need not be.
-      const isAscii = ASCII.test(pattern);
-      return { ...glob, weight, matches: isAscii ? matches : (path) => matches(path.normalize("NFC")) };
-    }),
-  );
+  return new Globs(all.map(compileOne));
 }
 
-// Parses the globs of callers, and derives which directories they can match in. As in Git and ripgrep, a pattern without
-// a slash matches a name at any depth; `./` before it keeps it to the start directory.
-
-/** A caller's glob, parsed; it matches whole paths below the base. */
-interface GlobPattern {
-  /** The pattern that whole paths below the base are matched against: its depth is spelled out. */
-  readonly text: string;
-  readonly nodes: Glob;
-  /** Leading directories of every match, as far as the pattern names them literally. */
-  readonly fixed: readonly string[];
-  /** Most segments of a matching path. */
-  readonly maxDepth: number;
-  readonly onlyDirectories: boolean;
-}
-
-/** @throws INVALID_PATTERN */
-function readGlob(pattern: string): GlobPattern {
+/**
+ * Derives which directories a glob can match in. As in Git and ripgrep, a pattern without a slash matches a name at any depth;
+ * `./` before it keeps it to the start directory. @throws INVALID_PATTERN
+ */
+function compileOne(given: string): Compiled {
+  if (given.length > MAX_CHARS) throw invalidPattern(`${given.slice(0, 40)}…`, `longer than ${MAX_CHARS} characters`);
+  // Typed names are composed; names on a disk need not be.
+  const pattern = given.normalize("NFC");
   const text = pattern.replace(/^(?:\.\/)+/, "");
   if (text === "") throw invalidPattern(pattern, "it is empty");
   if (text.startsWith("/")) throw invalidPattern(pattern, "must be relative to the path: at 0", 0);
   if (text.startsWith("!") && text[1] !== "(") throw invalidPattern(pattern, "use exclude in place of '!': at 0", 0);
   if (text.split("/").includes("..")) throw invalidPattern(pattern, "'..' is not allowed");
   const onlyDirectories = text.endsWith("/");
-  const given = onlyDirectories ? text.replace(/\/+$/, "") : text;
-  const atAnyDepth = text === pattern && !given.includes("/") && given !== "**";
+  const bare = onlyDirectories ? text.replace(/\/+$/, "") : text;
+  const atAnyDepth = text === pattern && !bare.includes("/") && bare !== "**";
   // Checked before the prefix is added, so that positions of faults are the caller's.
-  const own = nodesOf(pattern, given);
-  const body = atAnyDepth ? `**/${given}` : given;
+  const own = nodesOf(pattern, bare);
+  const body = atAnyDepth ? `**/${bare}` : bare;
   const segments = body.split("/");
   const magic = segments.findIndex((segment, at) => at === segments.length - 1 || /[\\?*+@!()[\]{}]/.test(segment));
-  const isFree = body.includes("**") || /[{(]/.test(body);
-  return {
-    text: body,
-    nodes: atAnyDepth ? nodesOf(pattern, body) : own,
-    fixed: segments.slice(0, magic),
-    maxDepth: isFree ? Number.POSITIVE_INFINITY : segments.length,
-    onlyDirectories,
-  };
+  const maxDepth = body.includes("**") || /[{(]/.test(body) ? Number.POSITIVE_INFINITY : segments.length;
+  const facts = { segments, fixed: segments.slice(0, magic), maxDepth, onlyDirectories, above: [] };
+  const ending = ENDING.exec(body)?.[1];
+  if (ending !== undefined) return { ...facts, weight: 0, matches: (path) => path.endsWith(ending) };
+  const { weight, matches } = compileGlob(atAnyDepth ? nodesOf(pattern, body) : own);
+  return { ...facts, weight, matches: ASCII.test(given) ? matches : (path) => matches(path.normalize("NFC")) };
 }
 
 function nodesOf(pattern: string, body: string): Glob {

@@ -13,8 +13,12 @@ import { nearestTo } from "./nearest-lines.js";
 import { checkGrowth, type Original } from "./original.js";
 
 /** Matching lines in the data of an error, and in its message. */
-const LINES_TOLD = 10;
+export const LINES_TOLD = 10;
 const LINES_SHOWN = 5;
+
+/** The first of the lines at which something was found so many times. */
+export const linesText = (lines: readonly number[], found: number): string =>
+  `${lines.slice(0, LINES_SHOWN).join(", ")}${found > LINES_SHOWN ? ", …" : ""}`;
 
 /** The replacements of all edits, by position. @throws NO_MATCH, AMBIGUOUS_MATCH, OVERLAPPING_EDITS, TOO_LARGE */
 export async function planOf(
@@ -81,8 +85,7 @@ function mismatch(one: Edit, match: Match, { call, text, edit, of }: Mismatch): 
   if (found > 0) {
     const expected = one.expect ?? MAX_ALL;
     const lines = text === undefined ? undefined : linesAt(starts.slice(0, LINES_TOLD), text);
-    const more = lines !== undefined && (lines.length > LINES_SHOWN || found > lines.length) ? ", …" : "";
-    const where = lines === undefined ? "Add" : `Lines ${lines.slice(0, LINES_SHOWN).join(", ")}${more}: add`;
+    const where = lines === undefined ? "Add" : `Lines ${linesText(lines, found)}: add`;
     const option = found > MAX_ALL ? "oldText" : "replaceAll";
     const advice = `${where} lines around it to oldText${option === "oldText" ? "" : ", or set replaceAll"}`;
     return adapterError(

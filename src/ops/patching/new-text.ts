@@ -7,15 +7,11 @@ import { BOM, otherEncoding, type TextForm } from "../content/encoding.js";
 import type { Replacement } from "../editing/match.js";
 import { nearestTo } from "../editing/nearest-lines.js";
 import { textAfter } from "../editing/original.js";
-import { planOf, shiftBehindMark } from "../editing/plan.js";
+import { LINES_TOLD, linesText, planOf, shiftBehindMark } from "../editing/plan.js";
 import type { FileEntry } from "./entries.js";
 import { type HunkFault, matchHunks, WAYS, type Way } from "./hunks.js";
 import type { PlacedSection } from "./on-disk.js";
 import type { Hunk } from "./section.js";
-
-/** Matching lines in the data of an error, and in its message. */
-const LINES_TOLD = 10;
-const LINES_SHOWN = 5;
 
 interface Matched {
   readonly replacements: readonly Replacement[];
@@ -91,8 +87,7 @@ function hunkError(
   const data = { ...at(place), hunk: hunk + 1 };
   const found = lines.length;
   if (found > 0) {
-    const shown = lines.slice(0, LINES_SHOWN).join(", ");
-    const where = mayRead ? ` (lines ${shown}${found > LINES_SHOWN ? ", …" : ""})` : "";
+    const where = mayRead ? ` (lines ${linesText(lines, found)})` : "";
     const told = `${which} matches ${path} in ${found} places${where}. Add lines around it, or a line above it behind @@`;
     return adapterError("AMBIGUOUS_MATCH", told, {
       ...data,

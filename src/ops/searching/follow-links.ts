@@ -170,7 +170,7 @@ class FollowingWalk {
 const realOf = ({ access, path }: PathCall): readonly string[] => access.realPath ?? path.segments;
 
 /** @returns `undefined` where the place is refused or gone; what ends the call ends it here too */
-async function unlessRefused<T>(work: () => Promise<T | undefined>): Promise<T | undefined> {
+export async function unlessRefused<T>(work: () => Promise<T | undefined>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {

@@ -7,6 +7,7 @@ import type { PathCall, Resolve, RootFacts } from "../../core/ports/operation.js
 import { parsePath, spellingOf } from "../../path/grammar.js";
 import { nameLook } from "../../path/looks.js";
 import { loadLevenshtein } from "../../schema/nearest.js";
+import { unlessRefused } from "./follow-links.js";
 
 /** Folders with more entries are not searched. */
 const MAX_ENTRIES = 10_000;
@@ -167,12 +168,7 @@ export class PathSearch {
   async #typeOf(root: string, path: readonly string[]): Promise<string | undefined> {
     const place = this.#at(root, path);
     if (place === undefined) return undefined;
-    try {
-      return (await place.root.backend.stat(place.path, place.access))?.type;
-    } catch (error) {
-      if (error instanceof FileAdapterError && error.code !== "ABORTED" && error.code !== "TIMEOUT") return undefined;
-      throw error;
-    }
+    return unlessRefused(async () => (await place.root.backend.stat(place.path, place.access))?.type);
   }
 
   /** `undefined`: the caller may not read there. */
