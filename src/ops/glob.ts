@@ -20,11 +20,10 @@ import {
   hintOf,
   isEmptyHanded,
   linksText,
-  noMatchText,
   patienceMs,
   type SearchCall,
+  searchNote,
   sieveOf,
-  withCursor,
   withReading,
 } from "./searching/search.js";
 
@@ -230,24 +229,6 @@ const ADVICE = {
 
 function render({ paths, ...rest }: GlobOutput): Rendering {
   const text = paths.map((path) => `${escapeText(path)}\n`).join("");
-  const note = noteOf({ shown: paths.length, ...rest });
+  const note = searchNote(rest, { given: paths.length, files: rest.filesSeen ?? 0, noun: " paths" });
   return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
 }
-
-function noteOf({
-  shown,
-  totalMatches,
-  filesSeen = 0,
-  countIsComplete,
-  nextCursor,
-  hint,
-  complete,
-}: Noted): string | undefined {
-  const next = withCursor(hint, nextCursor);
-  if (complete && shown > 0) return hint;
-  if (complete) return noMatchText(filesSeen, hint);
-  const total = `${shown} of ${countIsComplete ? "" : "at least "}${totalMatches} paths`;
-  return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
-}
-
-type Noted = Omit<GlobOutput, "paths"> & { readonly shown: number };

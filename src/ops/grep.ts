@@ -37,7 +37,7 @@ export const grep: Operation<GrepInput, GrepOutput> = {
       finds: (change) => fills({ ...input, ...change }, { search, isUnscoped }),
     });
   },
-  render: (output, input) => renderGrep(output, input),
+  render: renderGrep,
 };
 
 function checkPattern(pattern: string): void {

@@ -91,7 +91,8 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
       );
     case "type": {
       const type = String(fault.params["type"]);
-      if (isUnsafe(fault.data) && /^(?:integer|number)$/.test(type)) return tooLargeNumber(field, fault);
+      if (isUnsafe(fault.data) && /^(?:integer|number)$/.test(type))
+        return outOfRange(field, pointer, { ...SAFE, ...(fault.parentSchema as Range) });
       return invalidInput(
         `'${field}' must be a ${NOUNS[type] ?? type}${adviceOn(field, fault, schema)}`,
         pointer,
@@ -101,14 +102,8 @@ function explain(fault: ErrorObject, schema: JsonObject): FileAdapterError {
     case "enum":
       return notOneOf(field, pointer, fault);
     case "minimum":
-    case "maximum": {
-      const { minimum, maximum } = fault.parentSchema as { minimum?: number; maximum?: number };
-      if (minimum === undefined || maximum === undefined) {
-        const bound = minimum === undefined ? `at most ${maximum}` : `at least ${minimum}`;
-        return invalidInput(`'${field}' must be ${bound}`, pointer, bound);
-      }
-      return invalidInput(`'${field}' must be between ${minimum} and ${maximum}`, pointer, `${minimum}..${maximum}`);
-    }
+    case "maximum":
+      return outOfRange(field, pointer, fault.parentSchema as Range);
     case "minLength":
       return invalidInput(`'${field}' must not be empty`, pointer, "a text");
     case "minItems":
@@ -143,12 +138,19 @@ function findMisspelt(missing: string, { data, parentSchema }: ErrorObject): str
 const isUnsafe = (value: unknown): boolean =>
   typeof value === "bigint" && (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER);
 
-function tooLargeNumber(field: string, { instancePath, parentSchema }: ErrorObject): FileAdapterError {
-  const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = parentSchema as {
-    minimum?: number;
-    maximum?: number;
-  };
-  return invalidInput(`'${field}' must be between ${minimum} and ${maximum}`, instancePath, `${minimum}..${maximum}`);
+interface Range {
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+const SAFE: Range = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+
+function outOfRange(field: string, pointer: string, { minimum, maximum }: Range): FileAdapterError {
+  if (minimum === undefined || maximum === undefined) {
+    const bound = minimum === undefined ? `at most ${maximum}` : `at least ${minimum}`;
+    return invalidInput(`'${field}' must be ${bound}`, pointer, bound);
+  }
+  return invalidInput(`'${field}' must be between ${minimum} and ${maximum}`, pointer, `${minimum}..${maximum}`);
 }
 
 function notOneOf(field: string, pointer: string, fault: ErrorObject): FileAdapterError {

@@ -26,7 +26,7 @@ export async function refuseTwinFolders({ root, at, path, access, terms }: PathC
   // A profile has rules of its own.
   if (!parents || above.length === 0 || terms !== undefined) return;
   const search = searchIn({ root, at });
-  if (await search.isThere(above)) return;
+  if (await search.exists(above)) return;
   const alike = await search.findAlike(above, true);
   if (alike !== undefined) throw looksAlike(access.place, alike.join("/"));
 }

@@ -3,18 +3,19 @@
 import { unitText } from "../../core/call/documents.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { Rendering } from "../../core/ports/adapter.js";
-import type { GrepInput, GrepOutput } from "../../schema/types.js";
-import { noMatchText, withCursor } from "./search.js";
+import type { GrepOutput } from "../../schema/types.js";
+import { searchNote } from "./search.js";
 
 /** Each path once, then its lines: matches as `12:text`, context as `13-text`, `--` between separate groups. */
-export function renderGrep(output: GrepOutput, _input: GrepInput): Rendering {
+export function renderGrep(output: GrepOutput): Rendering {
   const { matches, paths, counts, ...rest } = output;
   const lines = [
     ...(paths ?? []).map(escapeText),
     ...(counts ?? []).map(({ path, count }) => `${escapeText(path)}:${count}`),
     ...linesOf(matches ?? []),
   ];
-  const note = noteOf(output, (matches ?? paths ?? counts ?? []).length);
+  const given = (matches ?? paths ?? counts ?? []).length;
+  const note = searchNote(output, { given, files: output.filesScanned });
   const text = lines.map((line) => `${line}\n`).join("");
   return { kind: "text", text, rest, ...(note === undefined ? {} : { note }) };
 }
@@ -56,14 +57,6 @@ const textOfMatch = (match: Match): string => [...linesOf([match]), ""].join("\n
 
 /** Escapes control characters except tabs, which indent source code. */
 const escapeLine = (text: string): string => text.split("\t").map(escapeText).join("\t");
-
-function noteOf(output: GrepOutput, given: number): string | undefined {
-  const { complete, hint, nextCursor, totalMatches, countIsComplete, filesScanned } = output;
-  if (complete) return given > 0 ? hint : noMatchText(filesScanned, hint);
-  const next = withCursor(hint, nextCursor);
-  const total = `${given} of ${countIsComplete ? "" : "at least "}${totalMatches}`;
-  return `Cut: ${total}${next === undefined ? "" : `. ${next}`}`;
-}
 
 /** Per context line, the text for models may be longer than JSON by its line number. */
 const NUMBER_BYTES = 8;

@@ -43,11 +43,6 @@ export class PathSearch {
     this.#surroundings = surroundings;
   }
 
-  /** Whether the caller may know of something at a path. */
-  isThere(segments: readonly string[]): Promise<boolean> {
-    return this.#exists(this.#root, segments);
-  }
-
   /**
    * The path that looks the same as one that is not there, if there is one.
    * @param isFirst only as far as its first missing segment
@@ -63,7 +58,7 @@ export class PathSearch {
   /** At most three paths, the likeliest first. */
   async findNear(segments: readonly string[]): Promise<readonly Suggestion[]> {
     for (const { root, path } of this.#withoutPrefixes(segments)) {
-      if (await this.#exists(root, path)) return [{ root, path: path.join("/") }];
+      if (await this.exists(path, root)) return [{ root, path: path.join("/") }];
     }
     const folder = await this.#deepestFolder(segments);
     if (folder === undefined) return [];
@@ -92,7 +87,7 @@ export class PathSearch {
   async #deepestFolder(segments: readonly string[]): Promise<number | undefined> {
     const least = Math.max(0, segments.length - MAX_LEVELS);
     for (let length = segments.length - 1; length >= least; length--) {
-      if ((await this.#typeOf(this.#root, segments.slice(0, length))) === "directory") return length;
+      if ((await this.#typeOf(segments.slice(0, length))) === "directory") return length;
     }
     return undefined;
   }
@@ -109,9 +104,8 @@ export class PathSearch {
     const same: (readonly string[])[] = [];
     for (const one of names.same.slice(0, MAX_SUGGESTED)) {
       const path = [...folder, one];
-      if (rest.length === 0 || (await this.#exists(this.#root, [...path, ...rest]))) same.push([...path, ...rest]);
-      else if ((await this.#typeOf(this.#root, path)) === "directory")
-        same.push(...(await this.#findBelow(path, rest, isAlike)));
+      if (rest.length === 0 || (await this.exists([...path, ...rest]))) same.push([...path, ...rest]);
+      else if ((await this.#typeOf(path)) === "directory") same.push(...(await this.#findBelow(path, rest, isAlike)));
     }
     return this.#existing(same.length > 0 ? same : names.near.map((one) => [...folder, one, ...rest]));
   }
@@ -119,7 +113,7 @@ export class PathSearch {
   async #existing(paths: readonly (readonly string[])[]): Promise<(readonly string[])[]> {
     const found: (readonly string[])[] = [];
     for (const path of paths.slice(0, MAX_SUGGESTED)) {
-      if (await this.#exists(this.#root, path)) found.push(path);
+      if (await this.exists(path)) found.push(path);
     }
     return found;
   }
@@ -131,7 +125,7 @@ export class PathSearch {
     isAlike: boolean,
   ): Promise<{ same: string[]; near: string[] }> {
     const none = { same: [], near: [] };
-    const place = this.#at(this.#root, folder);
+    const place = this.#at(folder);
     if (place === undefined || ++this.#folders > MAX_FOLDERS) return none;
     const same: string[] = [];
     const near: { readonly name: string; readonly edits: number }[] = [];
@@ -160,19 +154,20 @@ export class PathSearch {
     return { same, near: near.map(({ name }) => name) };
   }
 
-  async #exists(root: string, path: readonly string[]): Promise<boolean> {
-    return (await this.#typeOf(root, path)) !== undefined;
+  /** Whether the caller may know of something at a path. */
+  async exists(path: readonly string[], root = this.#root): Promise<boolean> {
+    return (await this.#typeOf(path, root)) !== undefined;
   }
 
   /** `undefined` also for what the caller may not read, and for links that lead out of the root or to nothing. */
-  async #typeOf(root: string, path: readonly string[]): Promise<string | undefined> {
-    const place = this.#at(root, path);
+  async #typeOf(path: readonly string[], root = this.#root): Promise<string | undefined> {
+    const place = this.#at(path, root);
     if (place === undefined) return undefined;
     return unlessRefused(async () => (await place.root.backend.stat(place.path, place.access))?.type);
   }
 
   /** `undefined`: the caller may not read there. */
-  #at(root: string, path: readonly string[]): PathCall | undefined {
+  #at(path: readonly string[], root = this.#root): PathCall | undefined {
     try {
       return this.#surroundings.at({
         root,

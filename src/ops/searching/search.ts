@@ -8,6 +8,7 @@ import { counted } from "../../core/errors/wording.js";
 import { runIo } from "../../core/io.js";
 import type { WalkContent } from "../../core/ports/backend.js";
 import type { PathCall, PlacesCall } from "../../core/ports/operation.js";
+import type { GlobOutput } from "../../schema/types.js";
 import { type Binding, readCursor } from "../../search/cursor.js";
 import { type HiddenCount, type Patience, Sieve, type SieveOptions } from "../../search/entry-filter.js";
 import { IgnoreRules, MAX_RULE_BYTES, REPOSITORY, RULE_FILES } from "../../search/ignore-rules.js";
@@ -143,10 +144,6 @@ export function hintOf(
   return hint === undefined ? {} : { hint };
 }
 
-/** A hint with the cursor itself. */
-export const withCursor = (hint: string | undefined, cursor: string | undefined): string | undefined =>
-  cursor === undefined ? hint : hint?.replace("cursor: nextCursor", `cursor: "${cursor}"`);
-
 /** Texts for kinds of entries that were left out, where they depend on the call. */
 export type HiddenTexts = { readonly [kind in HiddenKind]?: HiddenText | undefined };
 
@@ -218,9 +215,20 @@ export function linksText(links: "follow" | undefined, found: number, hidden: Hi
   return found > 0 && !hidden.namesLinks ? "" : undefined;
 }
 
-/** The note of a search that found nothing. @param files how many it looked at */
-export const noMatchText = (files: number, hint: string | undefined): string =>
-  `No match in ${counted(files, "file")}${hint === undefined ? "" : `. ${hint}`}`;
+type SearchAnswer = Pick<GlobOutput, "complete" | "hint" | "nextCursor" | "totalMatches" | "countIsComplete">;
+
+/** The note of a search: what is left out, with the cursor itself. @param told items given, files looked at, what is counted */
+export function searchNote(
+  { complete, hint, nextCursor, totalMatches, countIsComplete }: SearchAnswer,
+  { given, files, noun = "" }: { readonly given: number; readonly files: number; readonly noun?: string },
+): string | undefined {
+  if (complete && given > 0) return hint;
+  const what = complete
+    ? `No match in ${counted(files, "file")}`
+    : `Cut: ${given} of ${countIsComplete ? "" : "at least "}${totalMatches}${noun}`;
+  const next = nextCursor === undefined ? hint : hint?.replace("cursor: nextCursor", `cursor: "${nextCursor}"`);
+  return `${what}${next === undefined ? "" : `. ${next}`}`;
+}
 
 /** A name as one line of an enumeration. Lines that begin with U+2026 say what was left out, so no name does. */
 export const entryName = (name: string): string =>

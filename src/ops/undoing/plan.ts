@@ -131,7 +131,7 @@ class Planner {
     const at = this.#placeOf(path, ["crud/delete"], entry);
     this.#changes.push({ kind: "remove", at, options: { recursive: isTree, ...versionOf(now) } });
     this.#turn(path, { now: this.#shownOf(now), next: undefined, isPlain: kind !== "file" });
-    this.#outlook.remove(path);
+    this.#outlook.put(path, "gone");
   }
 
   /** Undoes a replacement of content. */
@@ -226,7 +226,7 @@ class Planner {
       at: this.#placeOf(path, ["crud/delete"], entry),
       options: { recursive: false },
     });
-    this.#outlook.remove(path);
+    this.#outlook.put(path, "gone");
   }
 
   /** The content that an entry has replaced. For an append it is the present content without the added bytes. */

@@ -104,22 +104,12 @@ export class OutlookOfRoot {
     }
   }
 
-  /** An entry, with all below it, goes away. */
-  remove(path: readonly string[]): void {
-    this.#set(path, "gone");
-  }
-
-  /** An entry takes a place. */
-  put(path: readonly string[], entry: Outlook): void {
-    this.#set(path, entry);
-  }
-
   /** An entry, with all below it, gets another path. */
   move(from: readonly string[], to: readonly string[], entry: Outlook): void {
     const below = [...this.#planned.values()].filter((one) => isBelow(one.path, from));
-    this.#set(from, "gone");
-    this.#set(to, entry);
-    for (const { path, is } of below) this.#set([...to, ...path.slice(from.length)], is, true);
+    this.put(from, "gone");
+    this.put(to, entry);
+    for (const { path, is } of below) this.put([...to, ...path.slice(from.length)], is, true);
   }
 
   /** Whether a directory will hold nothing. */
@@ -145,7 +135,8 @@ export class OutlookOfRoot {
     return entries.every(({ name }) => gone.has(name));
   }
 
-  #set(path: readonly string[], is: Planned, keepsBelow = false): void {
+  /** An entry takes a place, or goes away with all below it. */
+  put(path: readonly string[], is: Planned, keepsBelow = false): void {
     if (!keepsBelow) {
       for (const [key, one] of this.#planned) if (isBelow(one.path, path)) this.#planned.delete(key);
     }
