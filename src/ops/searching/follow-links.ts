@@ -49,7 +49,7 @@ class FollowingWalk {
 
   /** @param depth of the place, below the start */
   async walk(place: PathCall, depth: number): Promise<void> {
-    const { visit, visitDenied, rules, content, unreadable, exhausted, sizes } = this.#options;
+    const { visit, visitDenied, rules, content, ...others } = this.#options;
     const names: string[] = [];
     /** An entry as one below the start. */
     const placed = (entry: WalkEntry): WalkEntry => {
@@ -67,7 +67,8 @@ class FollowingWalk {
     await place.root.backend.walk(
       place.path,
       {
-        ...{ visit: visitOne, sizes },
+        ...others,
+        visit: visitOne,
         ...(visitDenied && { visitDenied: (entry) => after(visitDenied(placed(entry)), (step) => this.#noted(step)) }),
         ...(rules && { rules: { ...rules, found: (at, contents) => rules.found(depth + at, contents) } }),
         ...(content && {
@@ -76,8 +77,6 @@ class FollowingWalk {
             take: (entry, bytes) => this.#take(entries.get(entry) ?? entry, bytes),
           },
         }),
-        ...(unreadable && { unreadable }),
-        ...(exhausted && { exhausted }),
       },
       place.access,
     );

@@ -239,6 +239,7 @@ describe("entries that vanish meanwhile", () => {
     ["a file whose size is shown", "d/b", { info: "size" }],
     ["a directory", "d/sub", {}],
     ["a directory further down", "d/sub/deep", { info: "size" }],
+    ["a file where links are followed", "d/b", { info: "size", links: "follow" }],
   ] as const)("a tree without %s that vanishes meanwhile says so", async (_what, gone, input) => {
     for (const name of ["a", "b", "sub/e", "sub/deep/f"]) ground.put(`d/${name}`);
     removeMeanwhile(gone);
