@@ -42,18 +42,12 @@ export interface McpParts {
   readonly approvals?: Pick<Approvals, "answer"> | undefined;
 }
 
-/** Adapters for people rather than models; offered only if the configuration names them. */
 /** File operations that no model is offered: what they remove is gone, and what they list people look after. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set(["file:trash", "file:purge"]);
 const ARCHIVES = "archive";
+/** Adapters for people rather than models; offered only if the configuration names them. */
 const UNLESS_NAMED: ReadonlySet<string> = new Set([
-  "ucan",
-  "auth",
-  "audit",
-  "approval",
-  "lock",
-  "dlfs",
-  "drive",
+  ...["ucan", "auth", "audit", "approval", "lock", "dlfs", "drive"],
   ARCHIVES,
 ]);
 

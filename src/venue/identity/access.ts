@@ -24,9 +24,9 @@ export interface Access {
   /** Canonical form of a DID: the venue's `did:key` and its configured DID are one identity. */
   readonly canonicalDid: (did: string) => string;
   /** The venue's signing key. Absent where it has none; a key that is not configured is lost with the process. */
-  readonly key?: SigningKey;
+  readonly key?: SigningKey | undefined;
   /** Bearer token of the operator; absent where none is accepted. */
-  readonly localToken?: string;
+  readonly localToken?: string | undefined;
   readonly staticTokens: readonly StaticToken[];
   /** Authenticates a request. This and the functions below apply reloaded tokens and rules. */
   readonly authenticate: Authenticate;
@@ -35,7 +35,7 @@ export interface Access {
   readonly verifier: UcanVerifier<Grant>;
   readonly revocations: RevocationList;
   /** Absent where there is no state directory, or no key. */
-  readonly accessTokens?: AccessTokens;
+  readonly accessTokens?: AccessTokens | undefined;
   /** Absent where no tokens of outside issuers can be taken: the venue does not listen. */
   readonly issuers?: Pick<Issuers, "urls" | "callers" | "expiresOf">;
   /** The caller that an access token, or session, is for now. @returns `undefined`: revoked */

@@ -60,7 +60,6 @@ export function openAccess(config: VenueConfig, { env, log, url, shared }: Acces
     operator,
     canonicalDid: (other) => canonicalDid(identity, other),
     key: keyOf(identity),
-    ...(localToken === undefined ? {} : { localToken }),
     get staticTokens() {
       return staticTokens;
     },
@@ -69,9 +68,7 @@ export function openAccess(config: VenueConfig, { env, log, url, shared }: Acces
     // By a view that is too old nobody is let in again: streams end.
     rejudge: (context) => (shared === undefined ? current.rejudge(context) : attempt(() => current.rejudge(context))),
     bearerOf: (entry) => current.bearerOf(entry),
-    ...(accessTokens === undefined ? {} : { accessTokens }),
-    verifier: judge.verifier,
-    ...{ revocations, issuers },
+    ...{ localToken, accessTokens, verifier: judge.verifier, revocations, issuers },
     didDocument: (baseUrl) => didDocument(identity, baseUrl),
     prepareReload(next) {
       checkSecretsOutside(next, env);

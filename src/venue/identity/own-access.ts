@@ -32,10 +32,8 @@ export function openOwnAccess(
     did,
     operator: canonicalDid(names, config.operator ?? did),
     canonicalDid: (other) => canonicalDid(names, other),
-    ...(identity === undefined ? {} : { key: keyOf(identity) }),
-    verifier,
-    revocations,
-    ...(accessTokens === undefined ? {} : { accessTokens }),
+    key: identity && keyOf(identity),
+    ...{ verifier, revocations, accessTokens },
   };
 }
 

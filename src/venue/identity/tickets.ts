@@ -43,11 +43,6 @@ interface TicketOptions {
   fresh?: (() => Awaitable<void>) | undefined;
 }
 
-/** The tickets of a venue: in memory, and where several instances are one venue in their engine. */
-export interface VenueTickets extends TicketOffice, Pick<HttpFiles, "redeem"> {
-  readonly size: number;
-}
-
 export interface KeptTicket {
   /** Milliseconds since the epoch. */
   readonly expires: number;
@@ -58,8 +53,12 @@ interface Issued extends KeptTicket {
   readonly chars: number;
 }
 
-/** Creates the tickets. The venue signs each, so none can be forged; the caller's context never goes into the URL. */
-export function createTickets({ key, clock, shared, url, rejudge, fresh }: TicketOptions): VenueTickets {
+/**
+ * The tickets of a venue: in memory, and where several instances are one venue in their engine. The venue signs each, so none can
+ * be forged; the caller's context never goes into the URL.
+ */
+export function createTickets(options: TicketOptions): TicketOffice & Pick<HttpFiles, "redeem"> {
+  const { key, clock, shared, url, rejudge, fresh } = options;
   const issued = new Map<string, Issued>();
   let chars = 0;
   const publicKey = createPublicKey(key.privateKey);
@@ -81,9 +80,6 @@ export function createTickets({ key, clock, shared, url, rejudge, fresh }: Ticke
     }
   };
   return {
-    get size() {
-      return issued.size;
-    },
     async issue({ ttlSeconds, ...use }, context) {
       const own = url();
       if (own === undefined) return undefined;

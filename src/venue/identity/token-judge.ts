@@ -6,23 +6,12 @@ import type { VenueConfig } from "../../config/types.js";
 import { systemClock } from "../../core/clock.js";
 import type { Log } from "../../core/ports/log.js";
 import type { Revocations, UcanVerifier } from "../../ucan/verify/proof.js";
-import { createPublicKeys, type PublicKeys } from "../../ucan/verify/public-keys.js";
+import { createPublicKeys } from "../../ucan/verify/public-keys.js";
 import { createUcanVerifier } from "../../ucan/verify/verifier.js";
 import { openList } from "../shared/memory.js";
 import type { TokenStore } from "./access-entry.js";
 import { canonicalDid, type Identity } from "./identity.js";
-import { CurrentRevocations, type RevocationList } from "./revocations.js";
-
-/** Verifier and revocation list of a venue. The objects stay the same across reloads; what they apply changes. */
-export interface TokenJudge {
-  readonly keys: PublicKeys;
-  readonly verifier: UcanVerifier<Grant>;
-  readonly revocations: RevocationList;
-  /** The same, for tokens that are refused where it is too old. */
-  readonly ofTokens: Revocations;
-  /** Prepares a reload. @returns a function that applies it @throws ConfigError for a list that cannot be read */
-  prepareReload(config: VenueConfig): () => void;
-}
+import { CurrentRevocations } from "./revocations.js";
 
 export interface TokenJudgeOptions {
   /** The DIDs of the venue. */
@@ -45,12 +34,16 @@ export interface SharedIdentity {
   fresh(): Promise<void> | undefined;
 }
 
-/** Opens the revocation list and creates the verifier that uses it. @throws ConfigError */
-export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions): TokenJudge {
+/**
+ * Opens the revocation list and creates the verifier that uses it. The objects stay the same across reloads; what they apply changes.
+ * @throws ConfigError
+ */
+export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions) {
   const { names, shared } = options;
   const keys = createPublicKeys();
   const revocations = shared?.revocations ?? new CurrentRevocations(names);
   revocations.over(openList(config, options));
+  // The same, for tokens that are refused where it is too old.
   const ofTokens = shared === undefined ? revocations : whileFresh(revocations, shared);
   const verifierFor = ({ auth }: VenueConfig) =>
     createUcanVerifier<Grant>({
@@ -63,12 +56,16 @@ export function openTokenJudge(config: VenueConfig, options: TokenJudgeOptions):
       acceptUnversionedCovia: auth.ucan.acceptUnversionedCovia,
     });
   let verifier = verifierFor(config);
+  const asNow: UcanVerifier<Grant> = {
+    read: (tokens) => verifier.read(tokens),
+    issuersOf: (id) => verifier.issuersOf(id),
+  };
   let inForce = config.auth.ucan;
   return {
-    keys,
-    verifier: { read: (tokens) => verifier.read(tokens), issuersOf: (id) => verifier.issuersOf(id) },
-    ...{ revocations, ofTokens },
-    prepareReload(next) {
+    ...{ keys, revocations, ofTokens },
+    verifier: asNow,
+    /** Prepares a reload. @returns a function that applies it @throws ConfigError for a list that cannot be read */
+    prepareReload(next: VenueConfig): () => void {
       // The list rereads its file by itself, and a new verifier would lose its cache of verified signatures.
       if (isDeepStrictEqual(next.auth.ucan, inForce)) return () => {};
       const isMoved = next.auth.ucan.revocations !== inForce.revocations;

@@ -11,7 +11,6 @@ const FORMAT = "format";
 const FORMAT_FILE = { maxBytes: 16, follow: false };
 /** `1>2`: a newer version is bringing the directory from one format to another. */
 const FORMAT_TEXT = /^([1-9][0-9]{0,8})(>[1-9][0-9]{0,8})?\r?\n?$/;
-const NOT_MADE = "its folder does not exist";
 
 /** Checks the format of the directory and records it. @returns the directory @throws ConfigError */
 export function stateFormat(directory: string): string {
@@ -32,7 +31,7 @@ export function checkFormat(directory: string): void {
     new ConfigError([`'stateDir' cannot be used: ${fault}: ${escapeText(directory)}`], exitStatus);
   if ("fault" in file) {
     // The directory does not exist yet.
-    if (file.fault === NOT_MADE) return;
+    if (file.errno === "ENOTDIR") return;
     throw refuse(`its file '${FORMAT}' cannot be read: ${file.fault}`, file.exitStatus);
   }
   // A full disk or a crash left it empty.
