@@ -91,9 +91,8 @@ class AssetBucket extends StoredSizes implements AssetStore {
       const sha256 = hash();
       if (this.size(sha256) !== undefined) return;
       await this.#guarded(() => this.#upload(sha256, content));
-      await this.#inTurn(async () => {
-        if (this.size(sha256) === undefined) await this.#append({ sha256, size: content.size });
-      });
+      const isKnown = () => this.size(sha256) !== undefined;
+      await this.#inTurn(() => this.#append(() => ({ sha256, size: content.size }), isKnown));
     } finally {
       await content.close();
     }
@@ -127,11 +126,14 @@ class AssetBucket extends StoredSizes implements AssetStore {
     return this.#asked;
   }
 
-  save({ owners, ...record }: AssetRecord): Promise<readonly AssetRecord[]> {
-    // Those before the last are in the log, as the metadata is.
-    const entry = owners.length > 1 ? { id: record.id, owners: owners.slice(-1) } : { ...record, owners };
+  save(record: AssetRecord): Promise<readonly AssetRecord[]> {
+    const { id } = record;
+    const owners = record.owners.slice(-1);
+    // Other owners are in the log, as the metadata may be.
+    const entry = () => (this.#records.has(id) ? { id, owners } : { ...record, owners });
+    const isKnown = () => this.#records.get(id)?.owners.some(({ did }) => did === owners[0]?.did) === true;
     return this.#inTurn(async () => {
-      await this.#append(entry);
+      await this.#append(entry, isKnown);
       return this.#news.splice(0);
     });
   }
@@ -172,29 +174,27 @@ class AssetBucket extends StoredSizes implements AssetStore {
     });
   }
 
-  /** Adds an entry behind all others, which are taken in before it. */
-  async #append(entry: LogEntry): Promise<void> {
-    const bytes = formatEntry(entry);
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+  /** Adds an entry behind all others, which are taken in before it. @param isKnown one of them, or a put whose answer was lost, says it */
+  async #append(entry: () => LogEntry, isKnown: () => boolean): Promise<void> {
+    for (let tries = 0; !isKnown(); tries += 1) {
+      if (tries === MAX_TRIES)
+        throw storeUnavailable("the object storage keeps no new records of assets: look at the bucket");
+      const bytes = formatEntry(entry());
       const { isDone } = await this.#client.putIf(logKey(this.#length + 1), bytes, null);
       if (isDone) return this.#read(bytes);
-      // Another entry was there first; or it was this one, and the answer was lost.
-      if (await this.catchUp(bytes)) return;
-      await delay(Math.random() * RETRY_MS);
+      await this.catchUp();
+      if (!isKnown()) await delay(Math.random() * RETRY_MS);
     }
-    throw storeUnavailable("the object storage keeps no new records of assets: look at the bucket");
   }
 
-  /** Takes in what others have added. @returns whether this entry is there */
-  async catchUp(sought?: Buffer): Promise<boolean> {
-    let isThere = false;
+  /** Takes in what others have added. */
+  async catchUp(): Promise<void> {
     for (let together = 1; ; together = Math.min(together * 2, READ_TOGETHER)) {
       const keys = Array.from({ length: together }, (_, index) => logKey(this.#length + 1 + index));
       const entries = await Promise.all(keys.map((key) => this.#client.get(key, MAX_ENTRY_BYTES)));
       for (const entry of entries) {
-        if (entry === undefined) return isThere;
+        if (entry === undefined) return;
         this.#read(entry.bytes);
-        isThere ||= sought?.equals(entry.bytes) === true;
       }
     }
   }

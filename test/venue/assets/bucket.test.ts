@@ -113,6 +113,18 @@ describe("two instances", () => {
     expect(JSON.parse(third)).toEqual({ id, owners: [{ did: "did:key:zCarol", at: expect.any(Number) }] });
   });
 
+  test("log an owner once, whom both register at once", async () => {
+    const late = Object.assign(new TestClock(), { nowMs: () => 5 });
+    const [one, two] = [await instance(), await instance({ clock: late })];
+    for (let round = 1; round <= 5; round += 1) {
+      const metadata = { name: `asset ${round}` };
+      const ids = await Promise.all([one, two].map((each) => each.register(metadata, ALICE)));
+      expect(new Set(ids).size).toBe(1);
+      expect(keysOf("assets/log/")).toHaveLength(round);
+    }
+    for (const each of [one, two]) expect(each.listOwn(PAGE, ALICE).total).toBe(5);
+  });
+
   test("share the room that there is", async () => {
     const [one, two] = [await instance({ maxTotalBytes: 5000 }), await instance({ maxTotalBytes: 5000 })];
     const [big, more] = ["b".repeat(2500), "m".repeat(1000)];
