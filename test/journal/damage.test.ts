@@ -23,7 +23,7 @@ import { chance } from "../chance.js";
 const LIBRARY = new URL("../../dist/index.js", import.meta.url).href;
 
 /** Of many: test/database/check-pages.test.ts damages every kind of page. */
-const FLIPS = 6;
+const FLIPS = 4;
 const CHANGES = 300;
 let journal = "";
 let middleId = "";
@@ -229,7 +229,7 @@ function pagesWith(bytes: Buffer, text: string): number[] {
 
 describe("killed processes and flipped bytes", () => {
   let home = "";
-  const KILLS = 3;
+  const KILLS = 2;
   const FILES = 150;
 
   const at = (...names: string[]): string => join(home, ...names);
@@ -321,7 +321,7 @@ describe("killed processes and flipped bytes", () => {
       const [key = ""] = readdirSync(at(name, "state", "journal"));
       const file = at(name, "state", "journal", key, "index", "data.mdb");
       const whole = readFileSync(file);
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         const bytes = Buffer.from(whole);
         // Values of entries: JSON that is no longer what was written.
         for (let from = 0, hits = 0; hits < 5; hits++) {

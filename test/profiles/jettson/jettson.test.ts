@@ -624,7 +624,7 @@ test("a long text is judged in proportion to its length", () => {
   }
 });
 
-const COUNT = 200;
+const COUNT = 60;
 /** Large enough that a write takes several system calls. */
 const LENGTH = 70_000;
 

@@ -292,7 +292,7 @@ describe("recovery", () => {
 });
 
 test.each([
-  ["none", 8],
+  ["none", 6],
   ["flush", 4],
 ] as const)("a patch whose process is killed is never seen half done (durability %s)", async (durability, kills) => {
   const { halves, amid, left } = await killPatches(kills, durability);

@@ -439,7 +439,7 @@ test.each([
   const { store, tap } = tapped(createMemoryStore());
   // Cells that the engine keeps are not seen by the store.
   const engine = openEngine({ store, cacheBytes: 0 });
-  const [own, other] = [tree("a", 4000), tree("b", 4000)];
+  const [own, other] = [tree("a", 2000), tree("b", 2000)];
   await engine.owner(ALICE).importDrive([once(toMultiCell(own))], { drive: "d" });
   const [getsBefore, watch] = [tap.gets.length, watchTurns(tap)];
   await engine.owner(ALICE).importDrive([once(toMultiCell(other))], { drive: "d" });
