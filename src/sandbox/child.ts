@@ -17,7 +17,7 @@ import { untilDeadline } from "./deadline.js";
 import { createOutput, type OutputBuffer, type StreamName } from "./output.js";
 
 /** Maximum time (ms) to set up a sandbox, on a busy machine. */
-const START_MS = 10_000;
+const START_MS = 30_000;
 /** Maximum time (ms) after its end that a run waits because some process still holds its output open. */
 const DRAIN_MS = 1_000;
 /** Maximum time (ms) to wait for the killed remains of a run. */
