@@ -20,26 +20,6 @@ const MAX_TOGETHER = 512;
 /** Blobs above this size are file content, which is read once and not cached. */
 const MAX_KEPT_BLOB_BYTES = 1024;
 
-/** Cells of a store, with a cache for those of trees. */
-export interface CellPool {
-  /**
-   * In request order; `undefined` for cells the store does not have.
-   *
-   * @throws STORE_UNAVAILABLE, STORE_DAMAGED
-   */
-  get(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]>;
-  /** The cells of content, which is not kept; each is valid only while `take` runs. @throws MISSING_CELL too */
-  content(hashes: readonly Uint8Array[], take: TakeCell): Promise<void>;
-  /** A cell that is in memory. */
-  near(hash: string): Uint8Array | undefined;
-  /** Keeps a cell that was stored, to be read next, unless it is content or text. */
-  keep(hash: string, bytes: Uint8Array): void;
-  /** Sizes of blobs, by the hash of their top cell. */
-  readonly sizes: Lru<number>;
-  /** Ids of the first entries of log records, by the hash of the record. */
-  readonly firstIds: Lru<string>;
-}
-
 export interface PoolOptions {
   readonly store: CellStore;
   /** Verify the hash of every cell, in addition to the store's own check. */
@@ -53,7 +33,10 @@ const MAX_SIZES = 100_000;
 /** Most first ids of log records that are remembered, for all owners together. */
 const MAX_FIRST_IDS = 20_000;
 
-export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions): CellPool {
+export type CellPool = ReturnType<typeof createCellPool>;
+
+/** Cells of a store, with a cache for those of trees. */
+export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions) {
   const kept = createLru<Uint8Array>(cacheBytes, ({ length }) => length + CELL_OVERHEAD_BYTES);
   const keep = (hash: string, bytes: Uint8Array, isContent: boolean): void => {
     if (isContent && bytes.length > MAX_KEPT_BLOB_BYTES) return;
@@ -70,11 +53,17 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
     return bytes;
   };
   return {
-    sizes: createLru(MAX_SIZES),
-    firstIds: createLru(MAX_FIRST_IDS),
+    /** Sizes of blobs, by the hash of their top cell. */
+    sizes: createLru<number>(MAX_SIZES),
+    /** Ids of the first entries of log records, by the hash of the record. */
+    firstIds: createLru<string>(MAX_FIRST_IDS),
+    /** A cell that is in memory. */
     near: kept.get,
-    keep: (hash, bytes) => keep(hash, bytes, bytes[0] === BLOB_TAG || bytes[0] === STRING_TAG),
-    async get(hashes) {
+    /** Keeps a cell that was stored, to be read next, unless it is content or text. */
+    keep: (hash: string, bytes: Uint8Array): void =>
+      keep(hash, bytes, bytes[0] === BLOB_TAG || bytes[0] === STRING_TAG),
+    /** In request order; `undefined` for cells the store does not have. @throws STORE_UNAVAILABLE, STORE_DAMAGED */
+    async get(hashes: readonly string[]): Promise<(Uint8Array | undefined)[]> {
       const found = hashes.map(kept.get);
       const missing = hashes.filter((_, place) => found[place] === undefined);
       if (missing.length === 0) return found;
@@ -82,7 +71,8 @@ export function createCellPool({ store, verifyReads, cacheBytes }: PoolOptions):
       let next = 0;
       return hashes.map((hash, place) => found[place] ?? checked(hash, read[next++]));
     },
-    async content(hashes, take) {
+    /** The cells of content, which is not kept; each is valid only while `take` runs. @throws MISSING_CELL too */
+    async content(hashes: readonly Uint8Array[], take: TakeCell): Promise<void> {
       const failures: unknown[] = [];
       const taken = new Set<number>();
       const takeOne: TakeCell = (at, bytes) => {

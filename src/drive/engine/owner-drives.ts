@@ -23,7 +23,7 @@ import { checkDrive, createOne, deleteOne, isLive, putRoot } from "./owner/lifet
 import { resolveNote } from "./owner/resolve-note.js";
 import type { Draft, EngineParts, OwnerQueue } from "./owner-queue.js";
 import { stageContent } from "./stage-content.js";
-import { drivesOf, type PinnedState, withState } from "./state.js";
+import { drivesOf, overlayOf, type PinnedState, withState } from "./state.js";
 
 /**
  * The drives of one owner. Every method throws STORE_UNAVAILABLE and STORE_DAMAGED, every change also READ_ONLY_ROOT
@@ -224,7 +224,7 @@ async function snapshotOf(
   { state, release }: PinnedState,
   { pool }: { readonly pool: CellPool },
 ): Promise<DriveReader> {
-  const overlay = state.merged.size === 0 ? undefined : { find: (hash: string) => state.merged.get(hash) };
+  const overlay = state.merged.size === 0 ? undefined : overlayOf(state);
   const newScope = (): CellScope => createScope(pool, overlay);
   const scope = newScope();
   const root = (await drivesOf(state, scope)).get(drive);

@@ -78,12 +78,15 @@ export async function withState<T>(
 ): Promise<T> {
   const { state, release } = await queue.load({ mayBeStale: true });
   try {
-    const overlay = { find: (hash: string) => state.merged.get(hash) };
+    const overlay = overlayOf(state);
     return await work(state, createScope(pool, overlay), overlay);
   } finally {
     release();
   }
 }
+
+/** The cells of a state that are in no store. */
+export const overlayOf = ({ merged }: Pick<OwnerState, "merged">): Overlay => ({ find: (hash) => merged.get(hash) });
 
 export const stampOf = (roots: OwnerState["roots"]): string =>
   JSON.stringify(Array.from(roots, ([account, { version }]) => [account, version]));
@@ -97,7 +100,7 @@ async function mergeRoots(roots: OwnerState["roots"], pool: CellPool): Promise<P
       drives = other;
       continue;
     }
-    const scope = createScope(pool, { find: (hash) => merged.get(hash) });
+    const scope = createScope(pool, overlayOf({ merged }));
     const both = await mergeRefs(drives, other, scope);
     const turn = createTurn();
     for (const cell of newCells(both, scope.has)) {

@@ -42,7 +42,7 @@ const NONE = new Uint8Array();
  * @throws BAD_FORMAT, UNSUPPORTED_CELL, MISSING_CELL, LIMIT, STORE_UNAVAILABLE
  */
 export async function checkCells(top: Uint8Array, cells: ImportCells, limits: CellLimits): Promise<void> {
-  const known = createLru<Summary>(MAX_KNOWN, () => 1);
+  const known = createLru<Summary>(MAX_KNOWN);
   await checkBytes(top, 0, { cells, limits, known, count: { visits: 0, textBytes: 0 } });
 }
 

@@ -36,34 +36,21 @@ export function createCellReader(scope: CellScope): ReadCell {
   };
 }
 
-/** The cells of an import, and no others, whatever else the store has. */
-export interface ImportCells {
-  /**
-   * The encoding of a Ref's cell.
-   *
-   * @param beside Refs that will be requested next
-   * @throws MISSING_CELL if it has not arrived
-   */
-  read(ref: Uint8Array, beside?: readonly Uint8Array[]): Promise<Uint8Array>;
-  /**
-   * The length of a branch that is a blob, 0 for another.
-   * @throws MISSING_CELL
-   */
-  lengthOf(ref: Uint8Array): number;
-}
-
 /** Cells are often read a second time soon. */
 const CACHE_BYTES = 4 * 2 ** 20;
 
 export const isLeaf = (length: number): boolean => length > 0 && length <= CHUNK_BYTES;
 
-/** @param store has the cells, flushed */
-export function createImportCells(store: CellStore, arrived: Arrived): ImportCells {
+export type ImportCells = ReturnType<typeof createImportCells>;
+
+/** The cells of an import, and no others, whatever else the store has. @param store has the cells, flushed */
+export function createImportCells(store: CellStore, arrived: Arrived) {
   // A separate pool: cells read once must not displace those in use.
   const readCell = createCellReader(
     createScope(createCellPool({ store, verifyReads: false, cacheBytes: CACHE_BYTES })),
   );
   const turn = createTurn();
+  /** The length of a branch that is a blob, 0 for another. @throws MISSING_CELL */
   const lengthOf = (ref: Uint8Array): number => {
     const hash = hashOfRef(ref);
     const length = arrived.get(textOfHash(hash));
@@ -75,7 +62,13 @@ export function createImportCells(store: CellStore, arrived: Arrived): ImportCel
   const hexOf = (ref: Uint8Array): string => toHex(hashOfRef(ref));
   return {
     lengthOf,
-    async read(ref, beside = []) {
+    /**
+     * The encoding of a Ref's cell.
+     *
+     * @param beside Refs that will be requested next
+     * @throws MISSING_CELL if it has not arrived
+     */
+    async read(ref: Uint8Array, beside: readonly Uint8Array[] = []): Promise<Uint8Array> {
       // Reading a cell embedded in another is work too.
       await turn();
       if (!isBranch(ref)) return ref;
