@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, opendirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Io } from "../core/io.js";
+import { attempt, type Io } from "../core/io.js";
 import type { SpellingRules } from "../core/ports/backend.js";
 import { RESERVED_NAME, RESERVED_PREFIX } from "../path/grammar.js";
 import { isOneEntry } from "./directory.js";
@@ -127,11 +127,8 @@ function foldsOwnName(path: string): boolean | undefined {
   try {
     return isOne(path, RESERVED_NAME);
   } finally {
-    try {
-      rmdirSync(own);
-    } catch {
-      // Another process is using it.
-    }
+    // Another process may be using it.
+    attempt(() => rmdirSync(own));
   }
 }
 

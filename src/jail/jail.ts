@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import type { RelPath } from "../core/call/path.js";
 import { aborted } from "../core/errors/texts.js";
-import { type Awaitable, type Io, isPending, runIo } from "../core/io.js";
+import { type Awaitable, attempt, type Io, isPending, runIo } from "../core/io.js";
 import { settleWithin } from "../core/turns.js";
 import { realHostPath } from "../process/host-path.js";
 import { handlesFor, sysFor } from "./engines.js";
@@ -238,12 +238,8 @@ export class Jail implements WalkRoot {
 const ownUid = (): number => process.geteuid?.() ?? 0;
 
 function canonicalDirectory(path: string): string {
-  let real: string;
-  try {
-    real = realHostPath(path);
-  } catch {
-    throw new Error(`does not exist or cannot be reached: ${path}`);
-  }
+  const real = attempt(() => realHostPath(path));
+  if (real === undefined) throw new Error(`does not exist or cannot be reached: ${path}`);
   if (!statSync(real).isDirectory()) throw new Error(`is not a directory: ${path}`);
   return real;
 }

@@ -2,6 +2,7 @@
 
 import { statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { attempt } from "../core/io.js";
 import { isLinux, isWindows } from "../core/system.js";
 import { statOfName } from "./stat.js";
 
@@ -44,14 +45,7 @@ const FOLDING = new Set([
 const typeOf = (path: string): number => statfsSync(path).type >>> 0;
 
 /** Whether `/proc/self/fd` is a real procfs, so that handles through it can be trusted. */
-export function hasProcHandles(): boolean {
-  if (!isLinux()) return false;
-  try {
-    return typeOf("/proc/self/fd") === PROCFS;
-  } catch {
-    return false;
-  }
-}
+export const hasProcHandles = (): boolean => isLinux() && attempt(() => typeOf("/proc/self/fd")) === PROCFS;
 
 /** Why a directory must not be a root; completes "cannot be a root: …". */
 export function unfitAsRoot(realPath: string): string | undefined {

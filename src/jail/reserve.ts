@@ -2,7 +2,7 @@
 
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
-import type { Io } from "../core/io.js";
+import { attempt, type Io } from "../core/io.js";
 
 /** Enough for a few concurrent changes, which need one to three descriptors each. */
 const SIZE = 8;
@@ -27,11 +27,10 @@ export function leaveReserve(): void {
 
 /** Reopens released descriptors, as far as the process may open any. */
 function refill(): void {
-  try {
+  // Where that fails, the next use of the reserve tries again.
+  attempt(() => {
     while (users > 0 && held.length < SIZE) held.push(openSync(devNull, "r"));
-  } catch {
-    // The next use of the reserve tries again.
-  }
+  });
 }
 
 function giveUp(): boolean {

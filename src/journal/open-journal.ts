@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describeError } from "../core/errors/describe-error.js";
-import type { Awaitable } from "../core/io.js";
+import { type Awaitable, attempt } from "../core/io.js";
 import { later } from "../core/later.js";
 import type { JournalFacts, Lack } from "../core/ports/changes/journal.js";
 import type { Log } from "../core/ports/log.js";
@@ -151,13 +151,11 @@ async function hasLibrary(): Promise<boolean> {
 }
 
 function isAtHand(): boolean {
-  try {
+  const file = attempt(() => {
     const { resolve } = createRequire(createRequire(import.meta.url).resolve("lmdb"));
-    resolve(`@lmdb/lmdb-${systemName()}-${process.arch}`);
-    return true;
-  } catch {
-    return false;
-  }
+    return resolve(`@lmdb/lmdb-${systemName()}-${process.arch}`);
+  });
+  return file !== undefined;
 }
 
 /** Name of the journal of a root in the state directory. */

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import { constants } from "node:os";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { attempt } from "../../core/io.js";
 import { type Stat, statOfOpen } from "../stat.js";
 import { type DirectoryEntry, parseEntries } from "./entries.js";
 import { type Library, nativeLibrary, systemError } from "./library.js";
@@ -119,11 +120,7 @@ let descriptors: number | undefined;
  * `undefined` without procfs.
  */
 function ownDescriptors(): number | undefined {
-  try {
-    descriptors ??= fs.openSync("/proc/self/fd", O_PATH | O_DIRECTORY);
-  } catch {
-    return undefined;
-  }
+  descriptors ??= attempt(() => fs.openSync("/proc/self/fd", O_PATH | O_DIRECTORY));
   return descriptors;
 }
 

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMainThread } from "node:worker_threads";
+import { attempt } from "../../core/io.js";
 import { systemName } from "../../core/system.js";
 
 /** The path of what a descriptor stands for, in the system's own spelling; `undefined`: it has none, or none that the system tells. */
@@ -31,11 +32,7 @@ export function findWhere(): Where | undefined {
 
 function load(): Where | undefined {
   const make = isMainThread ? BY_SYSTEM[systemName()] : undefined;
-  try {
-    return make?.(createRequire(import.meta.url)("koffi"));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => make?.(createRequire(import.meta.url)("koffi")));
 }
 
 const BY_SYSTEM: Partial<Record<NodeJS.Platform, (koffi: Koffi) => Where>> = {
@@ -59,13 +56,7 @@ const BY_SYSTEM: Partial<Record<NodeJS.Platform, (koffi: Koffi) => Where>> = {
 };
 
 /** Linux, where paths are all that is gone by in tests alone. */
-const byProc: Where = (fd) => {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`);
-  } catch {
-    return undefined;
-  }
-};
+const byProc: Where = (fd) => attempt(() => readlinkSync(`/proc/self/fd/${fd}`));
 
 /** Whether it knows this very file. By its name alone: volumes and shares may have other paths than those that led to them. */
 function isTrustworthy(where: Where): boolean {

@@ -1,7 +1,7 @@
 // Reads an intent that another process left, and decides whether it is ours.
 
 import { createHash } from "node:crypto";
-import type { Io } from "../../../core/io.js";
+import { attempt, type Io } from "../../../core/io.js";
 import { isWindows } from "../../../core/system.js";
 import { isObject } from "../../../core/unknown.js";
 import { type Pinned, READ, withOpen, withPinned } from "../../../jail/handles.js";
@@ -70,13 +70,7 @@ const readRecord = ({ handles, sys }: Jail, folder: Pinned, batch: number): Io<B
 
 /** `undefined`: not a whole record. */
 function parseRecord(bytes: Buffer): readonly StepRecord[] | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(bytes.toString("utf8"));
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const value: unknown = attempt(() => JSON.parse(bytes.toString("utf8")));
   if (!isObject(value) || value["format"] !== 1 || !Array.isArray(value["steps"])) return undefined;
   const steps: unknown[] = value["steps"];
   return steps.every(isStep) ? steps : undefined;
@@ -130,11 +124,5 @@ const isNames = (value: unknown): value is RealPath =>
   value.every((name) => typeof name === "string" && !/^\.{0,2}$|\/|\0/.test(name));
 
 /** Names that the grammar of paths refuses are refused here too. */
-function isRealPath(value: unknown): boolean {
-  if (!isNames(value)) return false;
-  try {
-    return parsePath("", value.join("/")).segments.length === value.length;
-  } catch {
-    return false;
-  }
-}
+const isRealPath = (value: unknown): boolean =>
+  isNames(value) && attempt(() => parsePath("", value.join("/")).segments.length) === value.length;

@@ -3,7 +3,7 @@
 import { closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { flushesDirectories } from "../../../database/durable-files.js";
-import { errnoOf } from "../../../jail/sys.js";
+import { unlessRefused } from "../../../jail/staging/place-once.js";
 
 const HASH_LENGTH = 64;
 /** Most bytes of hashes that are read of one intent. */
@@ -50,21 +50,15 @@ export class IntentRegister {
 
   /** The hashes of the records of an intent; empty: it is not ours. */
   hashesOf(id: string): readonly string[] {
-    try {
-      const text = readFileSync(join(this.#directory, id), "latin1").slice(0, MAX_BYTES);
-      return text.split("\n").filter((line) => line.length === HASH_LENGTH);
-    } catch (error) {
-      if (errnoOf(error) === undefined) throw error;
-      return [];
-    }
+    const text = unlessRefused(() => readFileSync(join(this.#directory, id), "latin1")) ?? "";
+    return text
+      .slice(0, MAX_BYTES)
+      .split("\n")
+      .filter((line) => line.length === HASH_LENGTH);
   }
 
   /** Failing to remove one is harmless: an intent without records counts as done. */
   remove(id: string): void {
-    try {
-      rmSync(join(this.#directory, id), { force: true });
-    } catch (error) {
-      if (errnoOf(error) === undefined) throw error;
-    }
+    unlessRefused(() => rmSync(join(this.#directory, id), { force: true }));
   }
 }
