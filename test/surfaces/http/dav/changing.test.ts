@@ -82,6 +82,7 @@ describe("changes", () => {
       ["DELETE", "", {}, 403],
       ["POST", "a.txt", { body: "x" }, 405],
       ["PATCH", "a.txt", { body: "x" }, 405],
+      ["REPORT", "a.txt", {}, 405],
     ])("%s %s %j is %i", async (method, path, ask, status) => {
       expect(await send(method, path, ask)).toBe(status);
     });

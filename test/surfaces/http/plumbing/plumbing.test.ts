@@ -59,6 +59,7 @@ describe("an unmapped route", () => {
     "GET /metrics",
     "GET /healthy",
     "PROPFIND /",
+    "UNLINK /nope",
     "OPTIONS *",
   ])("%s is 404 with the method and the path as sent", async (line) => {
     const [method, path] = line.split(" ");
@@ -99,6 +100,7 @@ describe("a wrong method on a mapped route", () => {
     ["POST /api/v1/status", "GET, HEAD"],
     ["OPTIONS /api/v1/status", "GET, HEAD"],
     ["PROPFIND /api/v1/status", "GET, HEAD"],
+    ["M-SEARCH /api/v1/status", "GET, HEAD"],
     ["GET /api/v1/invoke", "POST"],
     ["OPTIONS /api/v1/invoke", "POST"],
     ["PUT /api/v1/operations", "GET, HEAD"],
