@@ -30,21 +30,16 @@ const READ_BYTES = 262_144;
 /** Files read concurrently at start. */
 const READ_TOGETHER = 32;
 
-export interface AssetFilesOptions {
-  /** Absolute path; created if missing. */
-  readonly path: string;
-  readonly log: Log;
-}
-
 /**
  * Keeps assets in a directory: `content/ab/<sha256>` and `metadata/ab/<id>.json`, each written to `incoming/` first and
  * then renamed into place. Files are readable by the owner only, symbolic links are not followed, and one process uses
  * the directory at a time. There is no protection against other processes of the same user, or against those that may
  * write to a parent directory.
  *
+ * @param path absolute; created if missing
  * @throws AssetStorageError when another venue uses the directory, or other users could; otherwise the system's error
  */
-export async function openAssetFiles({ path, log }: AssetFilesOptions): Promise<AssetStore> {
+export async function openAssetFiles(path: string, log: Log): Promise<AssetStore> {
   makeFolder(path);
   const base = realHostPath(path);
   await makePrivate(base);

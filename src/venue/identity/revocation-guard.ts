@@ -1,7 +1,7 @@
 // The guard file of a revocation list, in the state directory: the number of entries in force, and those that did not fit the list.
 // The file keeps its size, so that it can be written on a full disk.
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { placeOnce, unlessRefused } from "../../jail/staging/place-once.js";
 import { errnoOf } from "../../jail/sys.js";
@@ -21,10 +21,7 @@ export interface Guarded {
 }
 
 /** Names the entries of a list, in any order. */
-export const digestOf = (entries: ReadonlySet<string>): string =>
-  createHash("sha256")
-    .update([...entries].sort().join("\n"))
-    .digest("hex");
+export const digestOf = (entries: ReadonlySet<string>): string => hash("sha256", [...entries].sort().join("\n"), "hex");
 
 /** @returns `undefined` when there is none, or none that can be read */
 export function readGuard(path: string): Guarded | undefined {

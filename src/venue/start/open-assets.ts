@@ -41,7 +41,7 @@ async function openStore(config: VenueConfig, parts: AssetParts): Promise<AssetS
   if (storage.content === "s3") return openBucketOf(storage.s3, config, parts);
   const { path } = storage;
   const { openAssetFiles } = await import("../assets/files.js");
-  return openPath("storage.path", path, () => openAssetFiles({ path, log: parts.log }));
+  return openPath("storage.path", path, () => openAssetFiles(path, parts.log));
 }
 
 async function openBucketOf(s3: S3Config, config: VenueConfig, { did, env, log }: AssetParts): Promise<AssetStore> {

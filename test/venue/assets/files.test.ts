@@ -22,7 +22,7 @@ describe("assets in files", () => {
   });
 
   async function open(path: string, log: Log = silentLog): Promise<AssetStore> {
-    const store = await openAssetFiles({ path, log });
+    const store = await openAssetFiles(path, log);
     stores.push(store);
     return store;
   }
@@ -258,7 +258,7 @@ const read = async (): Promise<unknown> => adapter.invoke("file:stat", { root: "
 describe("file:write from an asset of the venue", () => {
   beforeAll(async () => {
     path = await freshPath();
-    const store = await openAssetFiles({ path, log: silentLog });
+    const store = await openAssetFiles(path, silentLog);
     assets = await assetsOf({ store, maxTotalBytes: 100_000_000, maxContentSize: 50_000_000 });
     adapter = await assembleAdapter(parseFileConfig({ roots: { tmp: { temp: true } } }, { baseDir: path }), {
       discloseHostPaths: true,
