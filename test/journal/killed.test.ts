@@ -141,7 +141,7 @@ test("a process that was killed and could not note all that it did is told of", 
 });
 
 describe("a process that is killed once the entry waits to be written", () => {
-  test.each(CASES.filter((_, index) => index % 4 === 2))("has $name in the history once", async ({ call, entries }) => {
+  test.each(CASES.filter((_, index) => index % 6 === 2))("has $name in the history once", async ({ call, entries }) => {
     const root = await kill(call, ["added", entries.length]);
     expect(operations(await root.history())).toEqual(entries);
     expect(operations(await root.undoAll())).toEqual(entries);
@@ -150,7 +150,7 @@ describe("a process that is killed once the entry waits to be written", () => {
 });
 
 describe("a process that is killed right before the commit", () => {
-  test.each(CASES.filter((_, index) => index % 3 === 0))("has nothing of $name in the history", async ({ call }) => {
+  test.each(CASES.filter((_, index) => index % 5 === 0))("has nothing of $name in the history", async ({ call }) => {
     const root = await kill(call, ["noted", 1]);
     await root.with(async (files) => {
       const { entries, complete } = (await files.invoke("file:history", { root: "r" })) as HistoryOutput;

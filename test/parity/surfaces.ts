@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createHttpCalls } from "../../src/cli/calls/http-calls.js";
 import { createFileAdapter, FileAdapterError } from "../../src/index.js";
-import { runHere } from "../cli/in-process.js";
+import { runHere, serveHere } from "../cli/in-process.js";
 import { serve } from "../cli/process.js";
 import { invoke } from "../surfaces/http/client.js";
 import { type RawAnswer, startRaw } from "../surfaces/mcp/raw.js";
@@ -84,7 +84,7 @@ export const http: Surface = async (ground, calls, narrowed) => {
 
 /** The client behind `--url`. */
 export const remote: Surface = async (ground, calls, narrowed) => {
-  const served = await serve(["--config", ground.config]);
+  const served = await serveHere(["--config", ground.config]);
   const { signal } = new AbortController();
   const caps = narrowed ? CAPS : undefined;
   const venue = createHttpCalls({ url: served.url, token: undefined, ucans: [], caps, signal });
