@@ -1,10 +1,12 @@
 #!/usr/bin/env node
+
 // Entry point of the command line: compiled code, signals, environment and exit codes.
 
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";
 import type { CommandContext } from "./cli/context.js";
+import { works } from "./core/io.js";
 import { packageFile } from "./core/package-files.js";
 import { isWindows } from "./core/system.js";
 
@@ -36,14 +38,7 @@ keepCompiledCode();
 const CONSOLE_SIGNALS = isWindows() ? (["SIGHUP", "SIGBREAK"] as const) : [];
 const isInteractive = process.stdin.isTTY === true || process.stdout.isTTY === true;
 
-function hasTerminal(): boolean {
-  try {
-    closeSync(openSync("/dev/tty", "r"));
-    return true;
-  } catch {
-    return false;
-  }
-}
+const hasTerminal = (): boolean => works(() => closeSync(openSync("/dev/tty", "r")));
 
 const context: CommandContext = {
   env: process.env,

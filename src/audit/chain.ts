@@ -1,6 +1,7 @@
 // Links the lines of an audit file: each names the SHA-256 of the one before, and signed checkpoints vouch for them.
 
 import { hash, randomBytes } from "node:crypto";
+import { attempt } from "../core/io.js";
 import { isObject } from "../core/unknown.js";
 import type { AuditRecord } from "./record.js";
 
@@ -155,12 +156,8 @@ const SIGNED = /^(.*),"signature":"([A-Za-z0-9_-]{86})"\}$/s;
 
 /** Decodes a line, but for what links it. @returns `undefined` unless it is a JSON object */
 export function parseObject(text: string): JsonLine | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = attempt(() => JSON.parse(text));
+  return isObject(value) ? value : undefined;
 }
 
 /** Decodes a line. @returns `undefined` unless it is a JSON object */

@@ -12,10 +12,9 @@ import { UsageError } from "./arguments/options.js";
 import type { OwnCalls, RemoteVenue } from "./arguments/remote.js";
 import type { VenueCalls } from "./calls/venue-calls.js";
 import { type CommandContext, EXIT, print } from "./context.js";
-import { loadCaps, loadOneConfig } from "./load-config.js";
+import { loadCaps, loadOneConfig, ownCaller } from "./load-config.js";
 import { maxMessageBytes } from "./mcp/message-size.js";
 import { jsonText } from "./output/json.js";
-import { ownCaller } from "./own-caller.js";
 import { findProfile } from "./profile.js";
 
 /** Matches file operations, by dispatch name or catalogue path; they need no other adapter. */

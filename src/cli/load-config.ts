@@ -1,19 +1,19 @@
-// Loads the configuration that the command line names, with its roots and guards, and prints its warnings.
+// Loads the configuration and the caller that the command line names, and prints warnings.
 
-import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { grantsFiles } from "../authz/grant.js";
 import { ConfigError } from "../config/errors.js";
 import { locate, type Problem } from "../config/lines.js";
-import { loadConfigFile, locateKeys, parseCapsList, parseConfig } from "../config/load.js";
+import { loadCapsList, loadConfigFile, locateKeys, parseConfig } from "../config/load.js";
 import type { VenueConfig } from "../config/types.js";
 import { escapeText } from "../core/errors/texts.js";
 import { compileDeny } from "../path/deny.js";
 import { FOLDER_SETS } from "../path/pattern-sets.js";
+import type { OwnCaller } from "../venue/identity/access.js";
 import type { OpenVenue } from "../venue/start/open-venue.js";
-import type { ConfigSource } from "./arguments/remote.js";
+import type { CallerSource, ConfigSource } from "./arguments/remote.js";
 import { parseRootArguments, withGuards } from "./arguments/root.js";
-import { type CommandContext, codeOf, EXIT } from "./context.js";
+import { type CommandContext, EXIT } from "./context.js";
 
 /** Reads the configuration named on the command line: one venue or several. @throws ConfigError */
 export function loadConfigs(source: ConfigSource, cwd: string): readonly VenueConfig[] {
@@ -55,26 +55,12 @@ export function loadOneConfig(source: ConfigSource, cwd: string): VenueConfig {
 export const loadOptionalConfig = (file: string | undefined, cwd: string): VenueConfig | undefined =>
   file === undefined ? undefined : loadOneConfig({ file, roots: [] }, cwd);
 
-const READ_FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: "no such file",
-  ENOTDIR: "no such file",
-  EISDIR: "it is a directory",
-  EACCES: "permission denied",
-};
-
 /** Reads a caps list (`--caps`). A list that grants nothing would silently deny all, so it is a ConfigError. */
 export function loadCaps(file: string | undefined): readonly unknown[] | undefined {
   if (file === undefined) return undefined;
-  const name = `"${escapeText(basename(file))}"`;
-  let caps: readonly unknown[] | undefined;
-  try {
-    caps = parseCapsList(file, readFileSync(file, "utf8"));
-  } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    const code = codeOf(error);
-    throw new ConfigError([`Cannot read ${name}: ${READ_FAILURES[code] ?? code}`], EXIT.noInput);
-  }
+  const caps = loadCapsList(file);
   if (caps !== undefined) return caps;
+  const name = `"${escapeText(basename(file))}"`;
   throw new ConfigError([`${name} must hold a list such as [{ with: "file://docs/", can: "crud/read" }]`], EXIT.config);
 }
 
@@ -95,4 +81,24 @@ export function locateProblems(error: unknown, file: string | undefined): unknow
 /** Prints warnings to standard error once per start; not to the log, since they may contain host paths. */
 export function warn({ config, adapter }: Pick<OpenVenue, "config" | "adapter">, { stderr }: CommandContext): void {
   for (const warning of [...config.warnings, ...adapter.warnings]) stderr.write(`Warning: ${warning}\n`);
+}
+
+/**
+ * The caller named by `--key` and `--proof`. The modules that read keys and tokens are loaded only if needed.
+ *
+ * @returns an empty object for the operator
+ * @throws ConfigError for a key or token that cannot be read
+ */
+export async function ownCaller(
+  source: CallerSource | undefined,
+  config: VenueConfig,
+  context: CommandContext,
+): Promise<{ readonly caller?: OwnCaller }> {
+  if (source === undefined) return {};
+  const [{ keyPlace, openSigningKey }, { readTokens }] = await Promise.all([
+    import("./tokens/signing-key.js"),
+    import("./tokens/token-files.js"),
+  ]);
+  const key = openSigningKey(source.key, keyPlace(config, context));
+  return { caller: { key, proofs: readTokens(source.proofs, context) } };
 }

@@ -3,7 +3,7 @@
 import { ConfigError } from "../config/errors.js";
 import { describeError } from "../core/errors/describe-error.js";
 import { packageVersion } from "../version.js";
-import { type FileRun, findFileCommand, readFileLine } from "./arguments/files/line.js";
+import { type FileRun, findFileCommand, readFileLine } from "./arguments/files.js";
 import { UsageError } from "./arguments/options.js";
 import { type CommandContext, EXIT, OutputClosed, Unavailable } from "./context.js";
 

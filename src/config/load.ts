@@ -1,4 +1,4 @@
-// Loads configuration files: reads JSON5, parses the venues, and adds line numbers to problems.
+// Loads configurations of one or several venues: reads JSON5, parses the venues, and adds line numbers to problems.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,16 +7,24 @@ import { mayGrant } from "../authz/grant.js";
 import type { Capability } from "../core/call/capability.js";
 import { escapeText } from "../core/errors/texts.js";
 import type { FileConfig } from "../core/file-config.js";
+import { attempt } from "../core/io.js";
 import { packageFile } from "../core/package-files.js";
-import { fieldsOf } from "../core/unknown.js";
-import { checkValue, type JsonSchema } from "./checks/check-schema.js";
+import { fieldsOf, isObject } from "../core/unknown.js";
+import {
+  checkValue,
+  type JsonSchema,
+  type Place,
+  placeBelow,
+  quotedPath,
+  type SchemaCheck,
+} from "./checks/check-schema.js";
 import { checkCaps } from "./checks/relations.js";
 import { ConfigError } from "./errors.js";
 import { duplicatesIn, type Located, locate, place, positionsOf } from "./lines.js";
+import { bareHost } from "./loopback.js";
 import { type FileParseOptions, parseFile } from "./parse-file.js";
-import type { VenueParseOptions } from "./parse-venue.js";
-import { parseVenue, parseVenues } from "./parse-venues.js";
-import type { Draft, VenueConfig } from "./types.js";
+import { type ReadVenue, readVenue, type VenueParseOptions } from "./parse-venue.js";
+import type { Draft, DraftVenue, VenueConfig } from "./types.js";
 
 const require = createRequire(import.meta.url);
 
@@ -52,6 +60,14 @@ function json5(): typeof import("json5") {
   return require("json5");
 }
 
+/** `#/$defs/venues` without the schema of its items, since venues are checked one by one. */
+const SHELL: JsonSchema = {
+  type: "object",
+  additionalProperties: false,
+  required: ["venues"],
+  properties: { $schema: { type: "string" }, venues: { type: "array", minItems: 1 } },
+};
+
 /**
  * Checks the content of a config file, one venue or `{ venues: [ … ] }`, and fills in defaults. Does not access host
  * directories.
@@ -61,7 +77,11 @@ function json5(): typeof import("json5") {
  * @throws ConfigError with every problem of every venue
  */
 export function parseConfigs(value: unknown, options: VenueParseOptions): readonly VenueConfig[] {
-  return parseVenues(readConfigSchema(), value, options);
+  const check = newCheck(options);
+  const venues = isObject(value) && Object.hasOwn(value, "venues") ? readVenues(check, value, options) : undefined;
+  const all = venues ?? [readVenue({ check: { ...check, alsoKnown: ["venues"] }, path: [] }, value, options)];
+  refuse(check.problems);
+  return all.map((venue) => venue.complete());
 }
 
 /**
@@ -71,7 +91,10 @@ export function parseConfigs(value: unknown, options: VenueParseOptions): readon
  * @throws ConfigError with every problem found
  */
 export function parseConfig(value: unknown, options: VenueParseOptions): VenueConfig {
-  return parseVenue(readConfigSchema(), value, options);
+  const check = newCheck(options);
+  const venue = readVenue({ check, path: [] }, value, options);
+  refuse(check.problems);
+  return venue.complete();
 }
 
 /**
@@ -83,6 +106,93 @@ export function parseFileConfig(value: unknown, options: FileParseOptions): File
   return parseFile(readConfigSchema(), value, options);
 }
 
+function readVenues(check: SchemaCheck, value: object, options: VenueParseOptions): readonly ReadVenue[] {
+  const given = parseShell(checkValue({ check, path: [] }, SHELL, value));
+  const several = given.length > 1;
+  if (several && Object.keys(options.extraRoots ?? {}).length > 0) {
+    check.problems.push("--root needs a configuration with one venue");
+  }
+  if (several && options.listener !== undefined) {
+    check.problems.push("--host and --port need a configuration with one venue");
+  }
+  const each = several ? { ...options, extraRoots: undefined } : options;
+  const read = given.map((venue, index) => {
+    const place: Place = { check: { ...check, above: ["venues", index] }, path: [] };
+    return readVenue(place, venue, each);
+  });
+  checkClashes(read, check.problems);
+  return read;
+}
+
+/** The venues in `{ venues: […] }`; empty if it is invalid, which has been reported. */
+function parseShell(checked: unknown): readonly unknown[] {
+  const { venues } = (checked ?? {}) as { readonly venues?: readonly unknown[] };
+  return venues ?? [];
+}
+
+/** Copies of the check share its list of problems. */
+const newCheck = ({ baseDir }: VenueParseOptions): SchemaCheck => ({
+  document: readConfigSchema(),
+  above: [],
+  hiddenKeys: 0,
+  baseDir,
+  problems: [],
+});
+
+function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw new ConfigError(problems, 78);
+}
+
+/** A resource of a venue that only one server can use, as text. */
+type Holding = (draft: DraftVenue) => string | undefined;
+
+/** Paths that must differ between venues, since they would overwrite each other's files. */
+const OWN_PATHS: readonly { readonly keys: readonly string[]; readonly holding: Holding }[] = [
+  { keys: ["listen", "socket"], holding: ({ listen }) => listen?.socket },
+  { keys: ["storage", "path"], holding: ({ storage }) => storage?.path },
+  { keys: ["drives", "store", "path"], holding: ({ drives }) => pathOf(drives?.store) },
+  { keys: ["audit", "file"], holding: ({ audit }) => audit?.file },
+];
+
+const pathOf = (store: object | string | undefined): string | undefined => {
+  const { path }: { path?: unknown } = typeof store === "object" ? store : {};
+  return typeof path === "string" ? path : undefined;
+};
+
+/** Reports resources that two venues of one process cannot share. */
+function checkClashes(venues: readonly ReadVenue[], problems: string[]): void {
+  for (const { first, second, held } of clashes(venues, addressOf)) {
+    problems.push(`${quotedPath(first.place)} and ${quotedPath(second.place)} both listen on ${escapeText(held)}`);
+  }
+  for (const { keys, holding } of OWN_PATHS) {
+    for (const clash of clashes(venues, holding)) {
+      const [first, second] = [clash.first, clash.second].map(({ place: at }) => quotedPath(placeBelow(at, ...keys)));
+      problems.push(`${first} and ${second} are the same path`);
+    }
+  }
+}
+
+const addressOf: Holding = ({ listen, hostname, port }) => {
+  // Port 0 selects a different free port for each venue.
+  if (listen !== undefined || hostname === undefined || port === undefined || port === 0) return undefined;
+  const host = bareHost(hostname).toLowerCase();
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+};
+
+function* clashes(
+  venues: readonly ReadVenue[],
+  holding: Holding,
+): Generator<{ readonly first: ReadVenue; readonly second: ReadVenue; readonly held: string }> {
+  const holders = new Map<string, ReadVenue>();
+  for (const second of venues) {
+    const held = holding(second.draft);
+    if (held === undefined) continue;
+    const first = holders.get(held);
+    if (first === undefined) holders.set(held, second);
+    else yield { first, second, held };
+  }
+}
+
 let configSchema: JsonSchema | undefined;
 
 /** Content of `schemas/config.json`, which defines types, ranges, names and defaults of all keys. Read once a process. */
@@ -92,29 +202,22 @@ export function readConfigSchema(): JsonSchema {
 }
 
 /**
- * Parses a caps list.
+ * Reads a caps list.
  *
- * @param path name of the file, for messages
  * @returns `undefined` for anything but a list
  * @throws ConfigError with every entry that is no capability, or grants nothing
  */
-export function parseCapsList(path: string, text: string): readonly unknown[] | undefined {
+export function loadCapsList(path: string): readonly unknown[] | undefined {
+  const text = Buffer.from(readBytes(path)).toString("utf8");
   const caps = parseJson5(path, text);
   if (!Array.isArray(caps)) return undefined;
-  const problems: string[] = [];
-  const check = { document: readConfigSchema(), above: [], hiddenKeys: 0, baseDir: "", problems };
+  const check = newCheck({ baseDir: "" });
   const top = { check, path: [] };
   const capabilities = checkValue(top, { type: "array", items: { $ref: "#/$defs/capability" } }, caps);
   checkCaps(top, capabilities as Draft<readonly Capability[]>, mayGrant);
-  if (problems.length === 0) return caps;
-  const positions = positionsOf(text, json5().parse);
-  throw new ConfigError(
-    locate(
-      problems.map((problem) => ({ text: problem })),
-      { file: path, positions },
-    ),
-    78,
-  );
+  if (check.problems.length === 0) return caps;
+  const problems = check.problems.map((problem) => ({ text: problem }));
+  throw new ConfigError(locate(problems, { file: path, positions: positionsOf(text, json5().parse) }), 78);
 }
 
 const READ_FAILURES: Readonly<Record<string, string>> = {
@@ -135,11 +238,9 @@ function readBytes(path: string): Uint8Array {
 }
 
 function textOf(quotedName: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new ConfigError([`Cannot read ${quotedName}: not valid UTF-8`], 78);
-  }
+  const text = attempt(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  if (text !== undefined) return text;
+  throw new ConfigError([`Cannot read ${quotedName}: not valid UTF-8`], 78);
 }
 
 /** The message of the JSON5 parser without its position; it shows one character of the text at most. */

@@ -122,7 +122,7 @@ const OPTION_RULES: Readonly<Record<string, (value: string) => string | undefine
 function checkOptions(file: Place, roots: Readonly<Record<string, unknown>> = {}): void {
   for (const [option, faultIn] of Object.entries(OPTION_RULES)) {
     for (const [name, root] of Object.entries(roots)) {
-      const place = ["roots", name, option].reduce<Place>(placeBelow, file);
+      const place = placeBelow(file, "roots", name, option);
       const value = fieldsOf(root)[option];
       for (const [index, one] of (Array.isArray(value) ? value : [value]).entries()) {
         const fault = typeof one === "string" ? faultIn(one) : undefined;

@@ -168,7 +168,7 @@ function fitMcp(venue: Place, { mcp, file }: DraftVenue, written: unknown): Draf
     place.check.problems.push(`${quotedPath(placeBelow(place, key))} must be ${most}`);
     return undefined;
   };
-  const limitPlace = placeBelow(placeBelow(placeBelow(venue, "file"), "limits"), "maxReadBytes");
+  const limitPlace = placeBelow(venue, "file", "limits", "maxReadBytes");
   const maxReadBytes = within("maxReadBytes", file?.limits?.maxReadBytes, limitPlace);
   const defaultReadBytes = within("defaultReadBytes", maxReadBytes, placeBelow(place, "maxReadBytes"));
   return { ...mcp, maxReadBytes, defaultReadBytes };

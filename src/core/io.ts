@@ -74,3 +74,10 @@ export function attempt<T>(act: () => T): T | undefined {
     return undefined;
   }
 }
+
+/** Whether `act` ends without an error. */
+export const works = (act: () => unknown): boolean =>
+  attempt(() => {
+    act();
+    return true;
+  }) ?? false;

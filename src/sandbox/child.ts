@@ -8,6 +8,7 @@ import type { Clock } from "../core/clock.js";
 import type { FileAdapterError } from "../core/errors/errors.js";
 import { noSandbox } from "../core/errors/sandbox-texts.js";
 import { aborted } from "../core/errors/texts.js";
+import { attempt } from "../core/io.js";
 import type { RunOptions, SandboxExit, SandboxProcess } from "../core/ports/sandbox.js";
 import { isOver } from "../process/identity.js";
 import { type SpawnAloneOptions, spawnAlone } from "../process/spawn-alone.js";
@@ -274,12 +275,8 @@ class Child implements SandboxProcess {
 }
 
 function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // The child has just ended.
-  }
+  // The child may just have ended.
+  if (pid !== undefined) attempt(() => process.kill(-pid, "SIGKILL"));
 }
 
 function feed(stream: Readable | Writable | null | undefined, bytes: Uint8Array): void {

@@ -3,7 +3,6 @@
 import { type Clock, systemClock } from "../core/clock.js";
 import { noSandbox } from "../core/errors/sandbox-texts.js";
 import type { DriverName, Sandbox, SandboxProbe, ShellConfig } from "../core/ports/sandbox.js";
-import type { BwrapHost } from "./bwrap/bwrap.js";
 
 export interface SandboxParts {
   readonly clock?: Clock;
@@ -29,21 +28,14 @@ export async function createSandbox(config: ShellConfig, parts: SandboxParts = {
     return new UnsafeSandbox(config, host);
   }
   if (config.driver === "none") return createNone("shell.driver is none");
-  const sandbox = config.driver === "just-bash" ? await openJustBash(host) : await openBwrap(config, host);
+  const sandbox: Sandbox =
+    config.driver === "just-bash"
+      ? new (await import("./just-bash/just-bash.js")).JustBashSandbox(host)
+      : new (await import("./bwrap/bwrap.js")).BwrapSandbox(config, host);
   const { available, reason = "it does not work here" } = await sandbox.probe();
   if (available) return sandbox;
   onWarning(`there is no sandbox for commands: ${reason}`);
   return config.driver === "auto" ? createNone(reason) : sandbox;
-}
-
-async function openBwrap(config: ShellConfig, host: BwrapHost): Promise<Sandbox> {
-  const { BwrapSandbox } = await import("./bwrap/bwrap.js");
-  return new BwrapSandbox(config, host);
-}
-
-async function openJustBash(host: BwrapHost): Promise<Sandbox> {
-  const { JustBashSandbox } = await import("./just-bash/just-bash.js");
-  return new JustBashSandbox(host);
 }
 
 /** A sandbox that is unavailable for the given reason. */

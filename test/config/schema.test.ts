@@ -9,7 +9,6 @@ import { parseGrant } from "../../src/authz/grant.js";
 import type { JsonSchema } from "../../src/config/checks/check-schema.js";
 import { locate, positionsOf } from "../../src/config/lines.js";
 import { loadConfigFile, parseConfig, parseConfigs, readConfigSchema } from "../../src/config/load.js";
-import { parseVenues } from "../../src/config/parse-venues.js";
 import type { VenueConfig } from "../../src/config/types.js";
 import { DEFAULT_LIMITS } from "../../src/core/call/limits.js";
 import { configErrorOf, problemsOf, venueProblems } from "./problems.js";
@@ -103,7 +102,7 @@ describe("config.example.json5", () => {
 
 describe("schemas/config.json", () => {
   const validate = new Ajv2020({ strict: true, strictRequired: false }).compile(schema);
-  const right = (value: unknown) => problemsOf(() => parseVenues(schema, value, { baseDir: "/base" })).length === 0;
+  const right = (value: unknown) => problemsOf(() => parseConfigs(value, { baseDir: "/base" })).length === 0;
 
   test("states the same limits as the core", () => {
     const config = parseConfig({}, { baseDir: "/base" });

@@ -6,6 +6,7 @@ import { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ndJsonStream, type Stream } from "@agentclientprotocol/sdk";
 import { escapeText } from "../../core/errors/texts.js";
+import { attempt, works } from "../../core/io.js";
 import { isWindows } from "../../core/system.js";
 import { spawnAlone } from "../../process/spawn-alone.js";
 import { type CommandContext, codeOf, Unavailable } from "../context.js";
@@ -56,25 +57,18 @@ export async function startAgent(
 
 /** Signals the process group, since an agent is often a script that starts other programs. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined) return;
+  const { pid } = child;
+  if (pid === undefined) return;
   if (!hasGroups()) {
     child.kill(signal);
     return;
   }
-  try {
-    process.kill(-child.pid, signal);
-  } catch {
-    // The group no longer exists.
-  }
+  // The group may no longer exist.
+  attempt(() => process.kill(-pid, signal));
 }
 
 function isGroupAlive({ pid, exitCode, signalCode }: ChildProcess): boolean {
   if (pid === undefined) return false;
   if (!hasGroups()) return exitCode === null && signalCode === null;
-  try {
-    process.kill(-pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+  return works(() => process.kill(-pid, 0));
 }

@@ -2,6 +2,7 @@
 // it is verified, and a piece that is missing, moved or cut off is found.
 
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto";
+import { works } from "../../core/io.js";
 
 /** First bytes of an encrypted backup, 8 of them. */
 export const MAGIC = Buffer.from("VFBACK1\n", "latin1");
@@ -58,9 +59,7 @@ export async function* unsealStream(source: AsyncIterable<Uint8Array>, passphras
     const decipher = createDecipheriv("aes-256-gcm", key, nonceOf(number, isLast)).setAAD(salt);
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
     const plain = decipher.update(bytes.subarray(0, -TAG_BYTES));
-    try {
-      decipher.final();
-    } catch {
+    if (!works(() => decipher.final())) {
       throw new SealBroken(
         number === 0 ? "the passphrase is not its own, or it is damaged" : "it is damaged or cut off",
       );

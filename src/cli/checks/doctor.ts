@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { ConfigError } from "../../config/errors.js";
 import { parseConfig } from "../../config/load.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { attempt } from "../../core/io.js";
 import { isLinux, systemName } from "../../core/system.js";
 import { findWhere } from "../../jail/native/where.js";
 import { openRoots } from "../../roots/open.js";
@@ -112,12 +113,8 @@ function limit(subject: string, found: number | undefined, wanted: number, advic
 }
 
 function numberIn(file: string, pattern: RegExp): number | undefined {
-  try {
-    const [, digits] = pattern.exec(readFileSync(file, "utf8")) ?? [];
-    return digits === undefined ? undefined : Number(digits);
-  } catch {
-    return undefined;
-  }
+  const [, digits] = pattern.exec(attempt(() => readFileSync(file, "utf8")) ?? "") ?? [];
+  return digits === undefined ? undefined : Number(digits);
 }
 
 function stateDirectory({ env, cwd }: CommandContext): Finding {

@@ -1,13 +1,7 @@
 // Detects native libraries.
 
 import { createRequire } from "node:module";
+import { works } from "../../core/io.js";
 
 /** Whether a native library is installed for this machine and can be loaded. */
-export function isLoadable(name: string): boolean {
-  try {
-    createRequire(import.meta.url)(name);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const isLoadable = (name: string): boolean => works(() => createRequire(import.meta.url)(name));

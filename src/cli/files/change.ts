@@ -4,7 +4,7 @@ import { basename } from "node:path/posix";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { alreadyExists, notFound } from "../../core/errors/texts.js";
 import type { FileInputs } from "../../schema/types.js";
-import { type FilePlace, numberOf, placeOf, placesOf, wordsOf } from "../arguments/files/options.js";
+import { type FilePlace, numberOf, placeOf, placesOf, wordsOf } from "../arguments/files.js";
 import { UsageError } from "../arguments/options.js";
 import { diffLines } from "../output/file-lines.js";
 import { textOfFile } from "./local.js";

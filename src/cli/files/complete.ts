@@ -1,7 +1,7 @@
 // `venue-files __complete WORD…`: what the last word of a file command may go on with, a line each. Called by completion scripts.
 
 import type { FileOutputs } from "../../schema/types.js";
-import { findFileCommand, readFileLine } from "../arguments/files/line.js";
+import { findFileCommand, readFileLine } from "../arguments/files.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { type FileSession, withFileSession } from "./session.js";
 

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { conflict } from "../../core/errors/texts.js";
-import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files/options.js";
+import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files.js";
 import { UsageError } from "../arguments/options.js";
 import { warnIncomplete } from "./search.js";
 import { type FileSession, forEachItem, printJson } from "./session.js";

@@ -1,6 +1,6 @@
 // Runs the file commands.
 
-import type { FileRun } from "../arguments/files/line.js";
+import type { FileRun } from "../arguments/files.js";
 import type { FileCommandName } from "../commands/files.js";
 import type { CommandContext } from "../context.js";
 import { cp, edit, mkdir, mv, patch, rm } from "./change.js";

@@ -1,7 +1,8 @@
 // The `grep` command.
 
+import { attempt } from "../../core/io.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
-import { type FilePlace, numberOf, placeOf, placeText } from "../arguments/files/options.js";
+import { type FilePlace, numberOf, placeOf, placeText } from "../arguments/files.js";
 import { UsageError } from "../arguments/options.js";
 import { escapeMatch, type GrepEnd, type GrepLook, grepLines } from "../output/grep-lines.js";
 import { plain } from "../output/paint.js";
@@ -64,14 +65,9 @@ async function createMarker(
   paint: (text: string) => string,
 ): Promise<(text: string) => string> {
   const { RE2JS } = await import("re2js");
-  const re = ((): InstanceType<typeof RE2JS> | undefined => {
-    try {
-      return RE2JS.compile(literal === true ? RE2JS.quote(pattern) : pattern, ignoreCase === true ? 1 : 0);
-    } catch {
-      // The search itself reports the invalid pattern.
-      return undefined;
-    }
-  })();
+  const text = literal === true ? RE2JS.quote(pattern) : pattern;
+  // The search itself reports an invalid pattern.
+  const re = attempt(() => RE2JS.compile(text, ignoreCase === true ? 1 : 0));
   if (re === undefined) return escapeMatch;
   return (text) => {
     const matcher = re.matcher(text);

@@ -2,7 +2,7 @@
 
 import { escapeText, invalidInput } from "../../core/errors/texts.js";
 import { textDiff } from "../../ops/undoing/diff.js";
-import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files/options.js";
+import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files.js";
 import { diffLines } from "../output/file-lines.js";
 import { type Change, historyLines } from "../output/history-lines.js";
 import { filterOf } from "./makers.js";

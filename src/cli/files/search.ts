@@ -2,7 +2,7 @@
 
 import { escapeText } from "../../core/errors/texts.js";
 import { humanSize } from "../../ops/content/human-size.js";
-import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files/options.js";
+import { type FilePlace, numberOf, placesOf, placeText } from "../arguments/files.js";
 import { UsageError } from "../arguments/options.js";
 import { type FileSession, forEachItem, pagesOf, printJson } from "./session.js";
 

@@ -8,17 +8,15 @@ import { worded } from "../../core/errors/wording.js";
 import { fieldsOf } from "../../core/unknown.js";
 import type { FileInputs, FileOutputs } from "../../schema/types.js";
 import { openConfiguredLog } from "../../venue/start/open-parts.js";
-import type { FileRun } from "../arguments/files/line.js";
-import type { FilePlace } from "../arguments/files/options.js";
+import type { FilePlace, FileRun } from "../arguments/files.js";
 import { namesRoots, type OwnCalls, type RemoteVenue } from "../arguments/remote.js";
 import { Callers, type LabelledToken, tokensHere, tokensThere } from "../calls/callers.js";
 import type { FileCalls } from "../calls/venue-calls.js";
 import type { FileCommandName, FileValues } from "../commands/files.js";
 import { type CommandContext, EXIT, print } from "../context.js";
-import { loadCaps, loadOneConfig } from "../load-config.js";
+import { loadCaps, loadOneConfig, ownCaller } from "../load-config.js";
 import { jsonText } from "../output/json.js";
 import { type Paint, paintFor } from "../output/paint.js";
-import { ownCaller } from "../own-caller.js";
 import { createProgress, type Progress } from "../progress.js";
 
 /** Commands that are not named like their operations. */

@@ -3,7 +3,7 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { humanSize } from "../../ops/content/human-size.js";
-import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files/options.js";
+import { type FilePlace, numberOf, placeOf, placeText, wordsOf } from "../arguments/files.js";
 import { UsageError } from "../arguments/options.js";
 import { columnLines, factLines, longLines, nameLines, type ShownEntry, treeLines } from "../output/file-lines.js";
 import { escapeMatch as escapeLine } from "../output/grep-lines.js";

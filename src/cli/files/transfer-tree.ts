@@ -10,7 +10,7 @@ import { escapeText, invalidInput, invalidPath } from "../../core/errors/texts.j
 import { attempt } from "../../core/io.js";
 import { isWindows } from "../../core/system.js";
 import { isReachableName } from "../../path/grammar.js";
-import { type FilePlace, placeText } from "../arguments/files/options.js";
+import { type FilePlace, placeText } from "../arguments/files.js";
 import { EXIT } from "../context.js";
 import type { HeldFolder } from "../output/held-folder.js";
 import { contentOf } from "./content.js";

@@ -5,7 +5,7 @@ import { basename } from "node:path/posix";
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { isADirectory } from "../../core/errors/texts.js";
 import { isWindows } from "../../core/system.js";
-import { type FilePlace, placeOf, placeText } from "../arguments/files/options.js";
+import { type FilePlace, placeOf, placeText } from "../arguments/files.js";
 import { UsageError } from "../arguments/options.js";
 import { STREAM } from "../context.js";
 import { isDirectory } from "./change.js";

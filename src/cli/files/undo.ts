@@ -6,7 +6,7 @@ import { nothingToUndo } from "../../core/errors/undo-texts.js";
 import { counted } from "../../core/errors/wording.js";
 import type { FileInputs, FileOutputs, TrashInput } from "../../schema/types.js";
 import { createLineAsker } from "../acp/line-asker.js";
-import { numberOf, placeOf } from "../arguments/files/options.js";
+import { numberOf, placeOf } from "../arguments/files.js";
 import { UsageError } from "../arguments/options.js";
 import { codeOf, EXIT } from "../context.js";
 import { diffLines } from "../output/file-lines.js";

@@ -3,7 +3,7 @@
 import { FileAdapterError } from "../../core/errors/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import type { FileOutputs } from "../../schema/types.js";
-import { placeOf, wordsOf } from "../arguments/files/options.js";
+import { placeOf, wordsOf } from "../arguments/files.js";
 import { EXIT } from "../context.js";
 import type { Paint } from "../output/paint.js";
 import { type FileSession, printJson } from "./session.js";

@@ -3,6 +3,7 @@
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { ConfigError } from "../../config/errors.js";
+import { attempt } from "../../core/io.js";
 import { isBelow } from "../../process/host-path.js";
 import { codeOf, EXIT } from "../context.js";
 import { HeldFolder } from "../output/held-folder.js";
@@ -99,11 +100,9 @@ export class ClientFile {
   }
 
   #decode(bytes: Buffer): string {
-    try {
-      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    } catch {
-      throw this.#fault("cannot be edited: it is no UTF-8 text. It stays as it is");
-    }
+    const text = attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+    if (text !== undefined) return text;
+    throw this.#fault("cannot be edited: it is no UTF-8 text. It stays as it is");
   }
 
   #fault(text: string, status: typeof EXIT.config | typeof EXIT.noInput = EXIT.config): ConfigError {

@@ -7,6 +7,7 @@ import { ConfigError } from "../../config/errors.js";
 import { expandHome } from "../../config/home.js";
 import type { HostRootInput } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { attempt } from "../../core/io.js";
 import type { RootFacts } from "../../core/ports/operation.js";
 import { isWindows } from "../../core/system.js";
 import { isInside, realHostPath } from "../../process/host-path.js";
@@ -82,14 +83,9 @@ export function checkOpened(
 
 /** The absolute path in a `file:` URI; `undefined` for anything else. */
 function pathOf(uri: string): string | undefined {
-  try {
-    const path = fileURLToPath(uri);
-    // Looking there would already sign in to a server that the client chose.
-    return isWindows() && /^[\\/]{2}/.test(path) ? undefined : path;
-  } catch {
-    // Another scheme or host, an encoded slash, or no URI at all.
-    return undefined;
-  }
+  const path = attempt(() => fileURLToPath(uri));
+  // Looking there would already sign in to a server that the client chose.
+  return isWindows() && /^[\\/]{2}/.test(path ?? "") ? undefined : path;
 }
 
 /** The real path of a directory that can be read; `undefined` for anything else, whatever it is. */

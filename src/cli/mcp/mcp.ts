@@ -14,8 +14,7 @@ import { rootsWithSecrets, touchesSecrets } from "../../venue/start/state/secret
 import type { OpenLog } from "../../venue/telemetry/log.js";
 import { type ConfigSource, namesRoots, type OwnCalls } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { loadCaps, loadOneConfig, warn } from "../load-config.js";
-import { ownCaller } from "../own-caller.js";
+import { loadCaps, loadOneConfig, ownCaller, warn } from "../load-config.js";
 import { withProfile } from "../profile.js";
 import { maxHeldBytes, maxMessageBytes } from "./message-size.js";
 

@@ -2,8 +2,7 @@
 
 import { unitText } from "../../core/call/documents.js";
 import { escapeText } from "../../core/errors/texts.js";
-import type { FilePlace } from "../arguments/files/options.js";
-import { placeText } from "../arguments/files/options.js";
+import { type FilePlace, placeText } from "../arguments/files.js";
 import type { Paint } from "./paint.js";
 
 /** A match in the output of `file:grep`. */

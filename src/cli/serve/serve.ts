@@ -6,6 +6,7 @@ import { ConfigError } from "../../config/errors.js";
 import { checkListener, localUrl } from "../../config/loopback.js";
 import type { VenueConfig } from "../../config/types.js";
 import { escapeText } from "../../core/errors/texts.js";
+import { attempt } from "../../core/io.js";
 import { silentLog } from "../../core/ports/log.js";
 import { publicCapsOf, servesPublic } from "../../venue/identity/access.js";
 import { SESSION_MS } from "../../venue/identity/access-tokens.js";
@@ -129,17 +130,10 @@ async function linkOf(venue: OpenVenue, port: number | undefined, { stdout, env 
 /** The command that makes a link, for a reader of kept output, who may be in another folder and outside of the service. */
 function linkCommand(config: VenueConfig, port: number, env: CommandContext["env"]): string {
   const { STATE_DIRECTORY: _, ...own } = env;
-  const isFound = config.stateBase === undefined && stateDirOf(config, env) === ownStateDir(own);
+  const ownStateDir = attempt(() => stateDirOf({}, own));
+  const isFound = config.stateBase === undefined && stateDirOf(config, env) === ownStateDir;
   if (isFound) return "venue-files link";
   return `venue-files link --url ${localUrl(config, port)} --token ${quote(localTokenFile(config, env))}`;
-}
-
-function ownStateDir(env: CommandContext["env"]): string | undefined {
-  try {
-    return stateDirOf({}, env);
-  } catch {
-    return undefined;
-  }
 }
 
 const CLIENT_CAPS = ["crud", "exec/run"].map((can) => ({ with: "file://", can }));

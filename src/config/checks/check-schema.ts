@@ -32,9 +32,7 @@ export interface Place {
 const PATH = "#/$defs/path";
 
 /** The child place at a key or index. */
-export function placeBelow(place: Place, key: string | number): Place {
-  return { check: place.check, path: [...place.path, key] };
-}
+export const placeBelow = ({ check, path }: Place, ...keys: KeyPath): Place => ({ check, path: [...path, ...keys] });
 
 /** Adds a problem with the value at a place. */
 export const report = (place: Place, text: string): void => {

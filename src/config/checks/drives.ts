@@ -16,7 +16,7 @@ export function* warnOfDrives(venue: Place, config: VenueConfig): Generator<stri
   const hasDrives = Object.values(config.file.roots).some(({ kind }) => kind === "dlfs");
   if (!hasDrives) return;
   const [seed, file, store] = [["seed"], ["seedFile"], ["drives", "store"]].map((keys) =>
-    quotedPath(keys.reduce<Place>(placeBelow, venue)),
+    quotedPath(placeBelow(venue, ...keys)),
   );
   const ways = config.stateDir === false ? `${store} to a path, or` : `${seed} or ${file}, or ${store}`;
   yield `Drives are kept in memory and will not survive: set ${ways} to "memory" if that is meant`;
@@ -32,7 +32,7 @@ export function* warnOfPlainText(venue: Place, { drives, storage }: VenueConfig)
   for (const { what, keys, s3 } of buckets) {
     if (s3 === false || s3.endpoint?.startsWith("http:") !== true || isLoopbackHost(new URL(s3.endpoint).hostname))
       continue;
-    const place = quotedPath([...keys, "endpoint"].reduce<Place>(placeBelow, venue));
+    const place = quotedPath(placeBelow(venue, ...keys, "endpoint"));
     yield `${what} travel unencrypted: make ${place} begin with https:`;
   }
 }

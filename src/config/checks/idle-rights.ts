@@ -21,8 +21,7 @@ export function warnOfIdleRights(venue: Place, config: VenueConfig): readonly st
   return idle.flatMap((warnings) => [...warnings(venue, config)]);
 }
 
-const pathAt = (place: Place, ...keys: readonly (string | number)[]): string =>
-  quotedPath(keys.reduce(placeBelow, place));
+const pathAt = (place: Place, ...keys: readonly (string | number)[]): string => quotedPath(placeBelow(place, ...keys));
 
 function* idleOwners(venue: Place, { did, operator, file }: VenueConfig): Generator<string> {
   for (const [name, { owner }] of Object.entries(file.roots)) {

@@ -1,5 +1,6 @@
 // Checks the profiles of a venue against its adapters and roots.
 
+import { attempt } from "../../core/io.js";
 import { parsePath } from "../../path/grammar.js";
 import type { Draft, DraftVenue, ProfileConfig } from "../types.js";
 import { type Place, placeBelow, report } from "./check-schema.js";
@@ -19,17 +20,14 @@ export function checkProfiles(
 ): void {
   const keeping = Object.entries(file?.roots ?? {}).filter(([, root]) => root !== undefined && keepsDeleted(root));
   for (const [name, profile] of Object.entries(profiles ?? {})) {
-    const place = placeBelow(placeBelow(venue, "profiles"), name);
+    const place = placeBelow(venue, "profiles", name);
     if (ADAPTERS.has(name)) report(place, "must not be the name of an adapter");
     if (profile === undefined) continue;
     checkProfile(place, profile, roots);
     const [kept] = keeping;
     if (profile.shell?.unsafe !== true || kept === undefined) continue;
     const what = `root '${kept[0]}' has trash: "required"`;
-    report(
-      placeBelow(placeBelow(place, "shell"), "unsafe"),
-      `must be false: its commands could empty the trash, and ${what}`,
-    );
+    report(placeBelow(place, "shell", "unsafe"), `must be false: its commands could empty the trash, and ${what}`);
   }
 }
 
@@ -57,11 +55,5 @@ function checkProfile(place: Place, given: Draft<ProfileConfig>, roots: readonly
 
 /** The canonical form of a prefix; `undefined` if it is invalid. */
 export function canonicalPrefix(prefix: string): string | undefined {
-  if (prefix.split("/").includes("..")) return undefined;
-  try {
-    const { text } = parsePath("", prefix);
-    return text === "" ? undefined : text;
-  } catch {
-    return undefined;
-  }
+  return prefix.split("/").includes("..") ? undefined : attempt(() => parsePath("", prefix).text) || undefined;
 }

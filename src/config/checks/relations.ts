@@ -18,26 +18,23 @@ const maxSocketBytes = (): number => (isLinux() ? 107 : 103);
  * been reported already.
  */
 export function checkRelations(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
-  checkSocket(placeAt(venue, "listen", "socket"), draft);
-  checkBaseUrl(placeAt(venue, "baseUrl"), draft);
+  checkSocket(placeBelow(venue, "listen", "socket"), draft);
+  checkBaseUrl(placeBelow(venue, "baseUrl"), draft);
   for (const [index, name] of (draft.hosts ?? []).entries()) {
     if (name === undefined || normaliseHost(name) !== undefined) continue;
-    report(placeAt(venue, "hosts", index), "must be a host that can exist");
+    report(placeBelow(venue, "hosts", index), "must be a host that can exist");
   }
   checkIdentity(venue, draft);
-  checkCaps(placeAt(venue, "auth", "public", "caps"), draft.auth?.public?.caps, isGrant);
-  checkOwners(placeAt(venue, "file", "roots"), draft);
+  checkCaps(placeBelow(venue, "auth", "public", "caps"), draft.auth?.public?.caps, isGrant);
+  checkOwners(placeBelow(venue, "file", "roots"), draft);
   checkTokens(venue, draft, isGrant);
-  checkGrants(placeAt(venue, "auth", "grants"), draft, isGrant);
-  checkIssuers(placeAt(venue, "auth", "issuers"), draft, isGrant);
-  checkOrigins(placeAt(venue, "corsOrigins"), venue, draft);
-  checkStorage(placeAt(venue, "storage"), draft);
+  checkGrants(placeBelow(venue, "auth", "grants"), draft, isGrant);
+  checkIssuers(placeBelow(venue, "auth", "issuers"), draft, isGrant);
+  checkOrigins(placeBelow(venue, "corsOrigins"), venue, draft);
+  checkStorage(placeBelow(venue, "storage"), draft);
   checkDrives(venue, draft);
   checkState(venue, draft);
 }
-
-/** The place at a nested key path. */
-const placeAt = (place: Place, ...keys: readonly (string | number)[]): Place => keys.reduce(placeBelow, place);
 
 /** Whether a key without default is present; if its value is `undefined`, it was invalid and has been reported. */
 const isGiven = <T extends object>(part: T, key: keyof T): boolean => Object.hasOwn(part, key);
@@ -55,10 +52,10 @@ function checkBaseUrl(place: Place, { baseUrl }: DraftVenue): void {
 function checkIdentity(venue: Place, draft: DraftVenue): void {
   const { did, operator } = draft;
   if (did?.startsWith("did:key:") === true && !isGiven(draft, "seed") && !isGiven(draft, "seedFile")) {
-    const [given, inFile] = [placeAt(venue, "seed"), placeAt(venue, "seedFile")].map(quotedPath);
-    report(placeAt(venue, "did"), `is a did:key, so its key must be known: set ${given} or ${inFile}`);
+    const [given, inFile] = [placeBelow(venue, "seed"), placeBelow(venue, "seedFile")].map(quotedPath);
+    report(placeBelow(venue, "did"), `is a did:key, so its key must be known: set ${given} or ${inFile}`);
   }
-  checkNotPublic(placeAt(venue, "operator"), operator, draft);
+  checkNotPublic(placeBelow(venue, "operator"), operator, draft);
 }
 
 /** A `did:key` followed by `:public`: the public caller of a venue whose DID is derived from its key. */
@@ -88,12 +85,12 @@ export function checkCaps(place: Place, caps: Capabilities, isGrant: IsGrant | u
 function checkGrants(place: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
   const grants = draft.auth?.grants;
   for (const [index, grant] of (grants ?? []).entries())
-    checkNotPublic(placeAt(place, index, "did"), grant?.did, draft);
+    checkNotPublic(placeBelow(place, index, "did"), grant?.did, draft);
   checkCaps(place, grants, isGrant);
 }
 
 function checkOwners(roots: Place, draft: DraftVenue): void {
-  for (const { name, owner } of ownersOf(draft)) checkNotPublic(placeAt(roots, name, "owner"), owner, draft);
+  for (const { name, owner } of ownersOf(draft)) checkNotPublic(placeBelow(roots, name, "owner"), owner, draft);
 }
 
 function* ownersOf({ file }: DraftVenue): Generator<{ readonly name: string; readonly owner: string }> {
@@ -103,16 +100,16 @@ function* ownersOf({ file }: DraftVenue): Generator<{ readonly name: string; rea
 }
 
 function checkTokens(venue: Place, draft: DraftVenue, isGrant: IsGrant | undefined): void {
-  const place = placeAt(venue, "auth", "tokens");
+  const place = placeBelow(venue, "auth", "tokens");
   const firstOf = new Map<string, Place>();
   for (const [index, token] of (draft.auth?.tokens ?? []).entries()) {
     if (token === undefined) continue;
-    const name = placeAt(place, index, "name");
+    const name = placeBelow(place, index, "name");
     const first = token.name === undefined ? undefined : firstOf.get(token.name);
     if (first !== undefined) place.check.problems.push(`${quotedPath(first)} and ${quotedPath(name)} are the same`);
     else if (token.name !== undefined) firstOf.set(token.name, name);
-    checkBearer(placeAt(place, index, "did"), token.did, { venue, draft });
-    checkCaps(placeAt(place, index, "caps"), token.caps, isGrant);
+    checkBearer(placeBelow(place, index, "did"), token.did, { venue, draft });
+    checkCaps(placeBelow(place, index, "caps"), token.caps, isGrant);
   }
 }
 
@@ -122,12 +119,13 @@ function checkIssuers(place: Place, draft: DraftVenue, isGrant: IsGrant | undefi
     for (const key of ["issuer", "jwks"] as const) {
       const url = one?.[key];
       if (url === undefined || isSafeUrl(url)) continue;
-      report(placeAt(place, index, key), "must be a URL by https://, or by http:// on this machine");
+      report(placeBelow(place, index, key), "must be a URL by https://, or by http:// on this machine");
     }
     const { issuer, map = [] } = one ?? {};
-    if (issuer !== undefined && known.has(issuer)) report(placeAt(place, index, "issuer"), "is named twice");
+    if (issuer !== undefined && known.has(issuer)) report(placeBelow(place, index, "issuer"), "is named twice");
     if (issuer !== undefined) known.add(issuer);
-    for (const [at, entry] of map.entries()) checkCaps(placeAt(place, index, "map", at, "caps"), entry?.caps, isGrant);
+    for (const [at, entry] of map.entries())
+      checkCaps(placeBelow(place, index, "map", at, "caps"), entry?.caps, isGrant);
   }
 }
 
@@ -143,7 +141,7 @@ function checkBearer(
   if (bearer === (draft.operator ?? draft.did)) report(place, "must not be the operator of the venue");
   for (const { name, owner } of ownersOf(draft)) {
     if (owner === bearer)
-      report(place, `must not be that of ${quotedPath(placeAt(venue, "file", "roots", name, "owner"))}`);
+      report(place, `must not be that of ${quotedPath(placeBelow(venue, "file", "roots", name, "owner"))}`);
   }
 }
 
@@ -151,7 +149,7 @@ function checkOrigins(place: Place, venue: Place, draft: DraftVenue): void {
   const { corsOrigins } = draft;
   if (corsOrigins === "*") {
     if (!servesStrangersByDefault(draft)) return;
-    const caps = quotedPath(placeAt(venue, "auth", "public", "caps"));
+    const caps = quotedPath(placeBelow(venue, "auth", "public", "caps"));
     report(place, `must not be "*" where callers without credentials are served, unless ${caps} says what they may do`);
     return;
   }
@@ -179,7 +177,7 @@ function checkStorage(place: Place, { storage }: DraftVenue): void {
   const needs = { path: "file", s3: "s3" } as const;
   for (const key of ["path", "s3"] as const) {
     const content = needs[key];
-    const at = placeAt(place, key);
+    const at = placeBelow(place, key);
     if (storage.content !== content && storage[key] !== undefined)
       report(at, `is only allowed with content "${content}"`);
     if (storage.content === content && !isGiven(storage, key)) report(at, `is missing: content "${content}" needs it`);
@@ -193,14 +191,14 @@ function checkDrives(venue: Place, draft: DraftVenue): void {
   const [path, s3] = ["path", "s3"].map((key) => Object.hasOwn(store, key));
   if (path === s3)
     report(
-      placeAt(venue, "drives", "store"),
+      placeBelow(venue, "drives", "store"),
       `must have ${path ? "only one of" : "either"} path ${path ? "and" : "or"} s3`,
     );
   if (path === s3) return;
   if (isGiven(draft, "seed") || isGiven(draft, "seedFile")) return;
-  const [seed, file] = [placeAt(venue, "seed"), placeAt(venue, "seedFile")].map(quotedPath);
+  const [seed, file] = [placeBelow(venue, "seed"), placeBelow(venue, "seedFile")].map(quotedPath);
   report(
-    placeAt(venue, "drives", "store"),
+    placeBelow(venue, "drives", "store"),
     `outlasts the key of the venue: set ${seed} or ${file}, or make it "memory"`,
   );
 }
@@ -210,10 +208,10 @@ function checkState(venue: Place, { stateDir, auth, drives, storage }: DraftVenu
   if (stateDir !== false) return;
   const store = drives?.store;
   const needs = [
-    ...(auth?.localToken === true ? [placeAt(venue, "auth", "localToken")] : []),
-    ...(typeof store === "object" && Object.hasOwn(store, "s3") ? [placeAt(venue, "drives", "store", "s3")] : []),
-    ...(storage?.content === "s3" ? [placeAt(venue, "storage", "s3")] : []),
+    ...(auth?.localToken === true ? [placeBelow(venue, "auth", "localToken")] : []),
+    ...(typeof store === "object" && Object.hasOwn(store, "s3") ? [placeBelow(venue, "drives", "store", "s3")] : []),
+    ...(storage?.content === "s3" ? [placeBelow(venue, "storage", "s3")] : []),
   ];
   for (const place of needs)
-    report(place, `needs a state directory, but ${quotedPath(placeAt(venue, "stateDir"))} is false`);
+    report(place, `needs a state directory, but ${quotedPath(placeBelow(venue, "stateDir"))} is false`);
 }

@@ -3,6 +3,7 @@
 import type { Clock } from "../clock.js";
 import { aborted, timedOut } from "../errors/texts.js";
 import { type Io, isPending, runIo, type WaitScope, yieldToLoop } from "../io.js";
+import { settleWithin } from "../turns.js";
 import type { ReportProgress } from "./progress.js";
 
 /** How long one call may block the event loop before it yields, in milliseconds. */
@@ -129,16 +130,8 @@ export class CallScope implements WaitScope {
   }
 
   /** Settles with `work`, or resolves at the deadline: for work that may continue after the answer is decided. */
-  async patience(work: Promise<unknown>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#timerMs());
-    });
-    try {
-      await Promise.race([work, deadline]);
-    } finally {
-      clearTimeout(timer);
-    }
+  patience(work: Promise<unknown>): Promise<void> {
+    return settleWithin(work, this.#timerMs());
   }
 
   race<T>(work: Promise<T>): Promise<T> {

@@ -1,5 +1,7 @@
 // URIs of files and directories as MCP has them: `venue://<root>/<path>`, percent-encoded, directories with `/` at the end.
 
+import { attempt } from "../io.js";
+
 const START = "venue://";
 /** The URI of any entry, by root and path (RFC 6570). */
 export const VENUE_URI_TEMPLATE = `${START}{root}/{+path}`;
@@ -30,10 +32,6 @@ export function parseVenueUri(uri: string): VenuePlace | undefined {
 
 /** A name as it is; `undefined`: it would not be a single one. */
 function decodeName(encoded: string): string | undefined {
-  try {
-    const name = decodeURIComponent(encoded);
-    return ["", ".", ".."].includes(name) || /[/\\\u0000-\u001f\u007f]/.test(name) ? undefined : name;
-  } catch {
-    return undefined;
-  }
+  const name = attempt(() => decodeURIComponent(encoded)) ?? "";
+  return ["", ".", ".."].includes(name) || /[/\\\u0000-\u001f\u007f]/.test(name) ? undefined : name;
 }

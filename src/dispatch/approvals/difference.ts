@@ -1,5 +1,6 @@
 // Differences of text files, as a person is shown them.
 
+import { attempt } from "../../core/io.js";
 import { unifiedDiff } from "../../ops/editing/unified-diff.js";
 
 /** Most bytes of a file of which a difference is made. */
@@ -36,13 +37,8 @@ export function joinDiffs(all: readonly (string | undefined)[]): string | undefi
   return text.length > MAX_JOINT_CHARS ? `${text.slice(0, MAX_JOINT_CHARS)}\n${CUT}` : text;
 }
 
-function textOf(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
+const textOf = (bytes: Buffer): string | undefined =>
+  attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 
 /** Characters that two texts have in common at their start, up to the end of a line. */
 function commonLines(one: string, other: string): number {

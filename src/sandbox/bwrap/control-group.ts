@@ -2,6 +2,7 @@
 
 import { accessSync, constants, readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import { attempt, works } from "../../core/io.js";
 
 /** Controllers needed to limit a run as a whole. */
 const CONTROLLERS = ["memory", "pids"];
@@ -53,7 +54,7 @@ export function delegationAt(directory: string, pid: number): Delegation {
   const missing = CONTROLLERS.filter((name) => !words.includes(name));
   if (missing.length > 0) return { reason: `its control group has no controller for ${missing.join(" and ")}` };
   const files = ["", "cgroup.procs", "cgroup.subtree_control"];
-  if (!files.every((name) => isWritable(join(directory, name)))) {
+  if (!files.every((name) => works(() => accessSync(join(directory, name), constants.W_OK)))) {
     return { reason: "its control group is not delegated to it (Delegate=yes)" };
   }
   // Only the root group has no type, and may contain processes beside groups.
@@ -76,21 +77,6 @@ export function findDelegation(pid: number = process.pid, proc = "/proc/self"): 
   return delegationAt(directory, pid);
 }
 
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 const wordsOf = (path: string): readonly string[] | undefined => textOf(path)?.split(/\s+/).filter(Boolean);
 
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
-}
+const textOf = (path: string): string | undefined => attempt(() => readFileSync(path, "utf8"));

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
+import { attempt } from "../../core/io.js";
 
 /** Files that list name servers; the second lists those behind a local systemd-resolved. */
 const PLACES = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
@@ -21,12 +22,8 @@ export function resolverFile(places: readonly string[] = PLACES): string {
 }
 
 function linesOf(path: string): string[] {
-  try {
-    const lines = readFileSync(path, "utf8").split("\n");
-    return lines.filter((line) => isServer(line) || /^(?:search|domain|options)\s/.test(line));
-  } catch {
-    return [];
-  }
+  const lines = attempt(() => readFileSync(path, "utf8"))?.split("\n") ?? [];
+  return lines.filter((line) => isServer(line) || /^(?:search|domain|options)\s/.test(line));
 }
 
 function isServer(line: string): boolean {

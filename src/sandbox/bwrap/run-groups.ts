@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { attempt, works } from "../../core/io.js";
 import type { ShellConfig } from "../../core/ports/sandbox.js";
 import { errnoOf } from "../../jail/sys.js";
 import { isDead, ownIdentity, parseIdentity, printIdentity } from "../../process/identity.js";
@@ -123,20 +124,10 @@ const write = (directory: string, name: string, text: string): void =>
 async function remove(directory: string): Promise<void> {
   const end = performance.now() + REMOVE_MS;
   while (!isRemoved(directory) && performance.now() < end) {
-    try {
-      write(directory, "cgroup.kill", "1");
-    } catch {
-      // Before Linux 5.14. Killing the first process of the namespace has ended all others.
-    }
+    // It fails before Linux 5.14. Killing the first process of the namespace has ended all others.
+    attempt(() => write(directory, "cgroup.kill", "1"));
     await sleep(LOOK_MS);
   }
 }
 
-function isRemoved(directory: string): boolean {
-  try {
-    rmdirSync(directory);
-    return true;
-  } catch {
-    return !existsSync(directory);
-  }
-}
+const isRemoved = (directory: string): boolean => works(() => rmdirSync(directory)) || !existsSync(directory);

@@ -1,6 +1,7 @@
 // Says what lets ordinary users make namespaces where the system keeps bubblewrap from it.
 
 import { existsSync, readFileSync } from "node:fs";
+import { attempt } from "../../core/io.js";
 
 /** Complaints of bubblewrap that a setting of the system is the cause of. */
 const REFUSED = /permission|not permitted|ENOSPC/i;
@@ -29,13 +30,7 @@ export function withRemedy(said: string, files: SystemFiles = OWN): string {
 }
 
 function remedyIn(files: SystemFiles): string | undefined {
-  const is = (setting: string, value: string): boolean => {
-    try {
-      return files.read(setting).trim() === value;
-    } catch {
-      return false;
-    }
-  };
+  const is = (setting: string, value: string): boolean => attempt(() => files.read(setting).trim()) === value;
   if (is(MOST, "0")) return "Namespaces of users are switched off here: set sysctl user.max_user_namespaces to 10000";
   if (is(SWITCH, "0")) return "Ordinary users may make none here: set sysctl kernel.unprivileged_userns_clone to 1";
   if (!is(APPARMOR, "1") || PROFILES.some((path) => files.exists(path))) return undefined;

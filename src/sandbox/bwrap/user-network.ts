@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { accessSync, constants, readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { attempt, works } from "../../core/io.js";
 import type { ShellConfig } from "../../core/ports/sandbox.js";
 import { isLinux } from "../../core/system.js";
 import { spawnAlone } from "../../process/spawn-alone.js";
@@ -38,16 +39,8 @@ export const NO_NETWORK_TOOL =
   "'shell.network' needs pasta (package passt) or slirp4netns, and neither is installed: install one, or set it to false";
 
 /** The installed tools, best first. */
-export function networkTools(tools: readonly NetworkTool[] = TOOLS): readonly NetworkTool[] {
-  return tools.filter(({ path }) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
+export const networkTools = (tools: readonly NetworkTool[] = TOOLS): readonly NetworkTool[] =>
+  tools.filter(({ path }) => works(() => accessSync(path, constants.X_OK)));
 
 /** Why commands cannot have the requested network on this machine; `undefined`: they can, or none is requested. */
 export function networkRefusal(
@@ -147,11 +140,8 @@ class Helper implements NetworkHelper {
   #kill(): void {
     const { pid } = this.#process;
     if (this.isOver || pid === undefined) return;
-    try {
-      process.kill(-pid, "SIGKILL");
-    } catch {
-      // The process has just ended.
-    }
+    // The process may just have ended.
+    attempt(() => process.kill(-pid, "SIGKILL"));
   }
 }
 
@@ -173,10 +163,4 @@ function routesOf(pid: string): { readonly v4: boolean; readonly v6: boolean } {
 }
 
 /** Empty if the kernel has no IPv6. */
-function ipv6RoutesOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/net/ipv6_route`, "utf8");
-  } catch {
-    return "";
-  }
-}
+const ipv6RoutesOf = (pid: string): string => attempt(() => readFileSync(`/proc/${pid}/net/ipv6_route`, "utf8")) ?? "";
