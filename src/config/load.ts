@@ -107,7 +107,10 @@ export function parseFileConfig(value: unknown, options: FileParseOptions): File
 }
 
 function readVenues(check: SchemaCheck, value: object, options: VenueParseOptions): readonly ReadVenue[] {
-  const given = parseShell(checkValue({ check, path: [] }, SHELL, value));
+  // Where it is invalid, that has been reported.
+  const { venues: given = [] } = (checkValue({ check, path: [] }, SHELL, value) ?? {}) as {
+    venues?: readonly unknown[];
+  };
   const several = given.length > 1;
   if (several && Object.keys(options.extraRoots ?? {}).length > 0) {
     check.problems.push("--root needs a configuration with one venue");
@@ -122,12 +125,6 @@ function readVenues(check: SchemaCheck, value: object, options: VenueParseOption
   });
   checkClashes(read, check.problems);
   return read;
-}
-
-/** The venues in `{ venues: […] }`; empty if it is invalid, which has been reported. */
-function parseShell(checked: unknown): readonly unknown[] {
-  const { venues } = (checked ?? {}) as { readonly venues?: readonly unknown[] };
-  return venues ?? [];
 }
 
 /** Copies of the check share its list of problems. */

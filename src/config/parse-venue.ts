@@ -60,7 +60,8 @@ export function readVenue(venue: Place, value: unknown, options: VenueParseOptio
     place: venue,
     draft,
     complete() {
-      const { file, ...others } = parseChecked({ ...draft, mcp });
+      // A draft without problems is complete.
+      const { file, ...others } = { ...draft, mcp } as CheckedVenue;
       const roots = joinRoots(file.roots, extraRoots);
       const config = { ...normalise(others), file: completeFile(filePlace, { ...file, roots }), warnings };
       return deepFreeze({
@@ -101,11 +102,6 @@ function rootNames({ file }: DraftVenue, extraRoots: object): readonly string[] 
   if (file?.roots === undefined) return undefined;
   const names = [...Object.keys(file.roots), ...Object.keys(extraRoots)];
   return names.length === 0 ? [DEFAULT_ROOT] : names;
-}
-
-/** Casts a draft without problems, which is complete. */
-function parseChecked(draft: DraftVenue): CheckedVenue {
-  return draft as CheckedVenue;
 }
 
 /** Normalises values with several spellings, such as URLs and hex digits. */

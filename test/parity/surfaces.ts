@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createHttpCalls } from "../../src/cli/calls/http-calls.js";
+import { HttpCalls } from "../../src/cli/calls/http-calls.js";
 import { createFileAdapter, FileAdapterError } from "../../src/index.js";
 import { runHere, serveHere } from "../cli/in-process.js";
 import { serve } from "../cli/process.js";
@@ -87,7 +87,7 @@ export const remote: Surface = async (ground, calls, narrowed) => {
   const served = await serveHere(["--config", ground.config]);
   const { signal } = new AbortController();
   const caps = narrowed ? CAPS : undefined;
-  const venue = createHttpCalls({ url: served.url, token: undefined, ucans: [], caps, signal });
+  const venue = new HttpCalls({ url: served.url, token: undefined, ucans: [], caps, signal });
   const outcomes = await inTurn(calls, async ({ operation, input }) => {
     try {
       return { code: "OK", output: plain(await venue.run(operation, input)) };

@@ -6,7 +6,7 @@ import { runningVenues } from "../../venue/start/state/running.js";
 import { readSecretFile } from "../../venue/start/state/state-dir.js";
 import { folderOf } from "../../venue/start/state/venue-folder.js";
 import type { RemoteVenue } from "../arguments/remote.js";
-import { createHttpCalls } from "../calls/http-calls.js";
+import { HttpCalls } from "../calls/http-calls.js";
 import { openRemoteCalls } from "../calls/remote-calls.js";
 import type { VenueCalls } from "../calls/venue-calls.js";
 import { type CommandContext, Unavailable } from "../context.js";
@@ -32,7 +32,7 @@ export function openRunningCalls({ remote, config }: RunningTarget, context: Com
   const { signal } = new AbortController();
   if (remote !== undefined) return openRemoteCalls(remote, context, { caps: undefined, signal });
   const { url, token } = find(config, context);
-  return createHttpCalls({ url, token, ucans: [], caps: undefined, signal });
+  return new HttpCalls({ url, token, ucans: [], caps: undefined, signal });
 }
 
 function find(

@@ -1,9 +1,8 @@
 // Reads the command line of a command on files: its options, and numbers and `ROOT:PATH` among them.
 
 import { escapeText } from "../../core/errors/texts.js";
-import { checkTypes, type LooseLine } from "../commands/command.js";
-import { FILE_OPTIONS } from "../commands/file-options.js";
-import { FILE_COMMANDS, type FileCommandName, type FileValues, fileOptions, isFileCommand } from "../commands/files.js";
+import type { LooseLine } from "../commands/command.js";
+import { type FileCommandName, type FileValues, fileOptions, isFileCommand } from "../commands/files.js";
 import { ownCallsOf } from "../commands/shared.js";
 import { UsageError } from "./options.js";
 import { readLine } from "./read.js";
@@ -42,9 +41,8 @@ export function readFileLine(name: FileCommandName, args: readonly string[]): Fi
   return typeof line === "string" ? "help" : runOf(name, line);
 }
 
-function runOf<N extends FileCommandName>(name: N, { values, words }: LooseLine): FileRun<N> {
-  checkTypes(values, FILE_COMMANDS[name].options);
-  checkTypes(values, FILE_OPTIONS);
+function runOf<N extends FileCommandName>(name: N, { values: read, words }: LooseLine): FileRun<N> {
+  const values = read as FileValues<N>;
   return { name, values, words, calls: ownCallsOf(values) };
 }
 

@@ -37,7 +37,7 @@ export async function openFileCalls(config: VenueConfig, options: FileCallsOptio
   return {
     run: (operation, input) => run(operation, input),
     upload: async (input, content) =>
-      parseWritten(await run("file:write", { ...input, asset: CONTENT }, async () => ({ content }))),
+      (await run("file:write", { ...input, asset: CONTENT }, async () => ({ content }))) as FileOutputs["file:write"],
     operations: async () =>
       [opened.adapter, ...opened.tools].flatMap(({ operations }) => operations.map(({ name }) => name)),
     close: opened.close,
@@ -46,6 +46,3 @@ export async function openFileCalls(config: VenueConfig, options: FileCallsOptio
 
 /** By name: the schemas of all operations would be read otherwise. */
 const isFileOperation = (name: string): boolean => OPERATIONS.some((one) => `file:${one.name}` === name);
-
-/** The output of a built-in operation conforms to its schema, so it is only cast. */
-const parseWritten = (output: unknown): FileOutputs["file:write"] => output as FileOutputs["file:write"];

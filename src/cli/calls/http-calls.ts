@@ -44,12 +44,10 @@ export function travelsOpenly({ url, token }: Pick<HttpCallsOptions, "url" | "to
   return token !== undefined && protocol === "http:" && !isLoopbackHost(hostname);
 }
 
-/** Calls a venue over HTTP; sends no request before the first call. */
-export const createHttpCalls = (options: HttpCallsOptions): FileCalls => new HttpCalls(options);
-
 type Json = Readonly<Record<string, unknown>>;
 
-class HttpCalls implements FileCalls {
+/** Calls a venue over HTTP; sends no request before the first call. */
+export class HttpCalls implements FileCalls {
   readonly #options: HttpCallsOptions;
 
   constructor(options: HttpCallsOptions) {

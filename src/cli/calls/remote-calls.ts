@@ -8,7 +8,7 @@ import type { RemoteVenue } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
 import { parseVariable, readVariable } from "../environment-reference.js";
 import { readTokens } from "../tokens/token-files.js";
-import { createHttpCalls, travelsOpenly } from "./http-calls.js";
+import { HttpCalls, travelsOpenly } from "./http-calls.js";
 import type { FileCalls } from "./venue-calls.js";
 
 const MAX_TOKEN_BYTES = 32_768;
@@ -27,7 +27,7 @@ export function openRemoteCalls(remote: RemoteVenue, context: CommandContext, op
   if (travelsOpenly({ url, token })) {
     context.stderr.write(`Warning: the token goes to ${new URL(url).host} unencrypted. Use https\n`);
   }
-  return createHttpCalls({ url, token, ucans: proofs.length === 0 ? [] : readTokens(proofs, context), ...options });
+  return new HttpCalls({ url, token, ucans: proofs.length === 0 ? [] : readTokens(proofs, context), ...options });
 }
 
 /** @throws ConfigError; never shows the token */

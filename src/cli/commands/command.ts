@@ -94,32 +94,9 @@ export interface LooseLine extends Omit<Line<Options>, "values"> {
   readonly values: LooseValues;
 }
 
-/** A command of the table; types of its values come from its options. */
-export function command<const O extends Options>(spec: CommandSpec<O>): Command {
-  return {
-    ...spec,
-    run({ values, words, order }, context, commands) {
-      checkTypes(values, spec.options);
-      return spec.run({ values, words, order }, context, commands);
-    },
-  };
-}
-
-/** Values come from the reader, which goes by the same options. */
-export function checkTypes<O extends Options>(
-  values: LooseValues,
-  options: O,
-): asserts values is LooseValues & Values<O> {
-  for (const [name, { type, multiple, oneOf, required }] of Object.entries(options)) {
-    const value = values[name];
-    const isMissing =
-      value === undefined && required !== true && multiple !== true && (type === "string" || oneOf !== undefined);
-    const fits =
-      oneOf === undefined && type === "boolean"
-        ? typeof value === "boolean"
-        : multiple
-          ? Array.isArray(value)
-          : typeof value === "string";
-    if (!isMissing && !fits) throw new TypeError(`--${name} was read wrongly`);
-  }
-}
+/** A command of the table; types of its values come from its options, by which the reader goes too. */
+export const command = <const O extends Options>(spec: CommandSpec<O>): Command => ({
+  ...spec,
+  run: ({ values, words, order }, context, commands) =>
+    spec.run({ values: values as Values<O>, words, order }, context, commands),
+});

@@ -1,7 +1,7 @@
 // The table of commands on files, named like the Unix commands that they are like, with their flags.
 
 import type { Options, Page, Values } from "./command.js";
-import { ANY_TEXT, FILE_OPTIONS, FLAG, flag, MANY, VALUE, value } from "./file-options.js";
+import { ANY_TEXT, FILE_OPTIONS, FLAG, flag, MANY, VALUE } from "./shared.js";
 
 /** A command on files; the other texts are the same for all of them. */
 type FilePage = Pick<Page, "usage" | "text" | "options"> & {
@@ -11,6 +11,8 @@ type FilePage = Pick<Page, "usage" | "text" | "options"> & {
   readonly exits?: string;
 };
 
+/** An option with a value. */
+const value = (name: string, text: string) => ({ ...VALUE, value: name, text }) as const;
 const ENCODING = value("NAME", "of a file that is neither UTF-8 nor UTF-16");
 const IF_MATCH = value("ETAG", "only if the file is still that");
 const SHOW_ONLY = flag("n", "only show the difference");

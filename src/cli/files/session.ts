@@ -92,8 +92,9 @@ export async function withFileSession<N extends FileCommandName>(
       ...{ context, name, values, words, json, isTerminal, progress, maxReadBytes, signal: stop.signal },
       width: stdout.columns ?? COLUMNS,
       paint: paintFor(context, color),
+      // Outputs of operations conform to their schemas.
       invoke: async (operation, input) =>
-        told(parseOutput(await calls.run(operation, fieldsIn(input))), input, run, context),
+        told((await calls.run(operation, fieldsIn(input))) as FileOutputs[typeof operation], input, run, context),
       callers: () => {
         callers ??= tokens().then((found) => new Callers(found));
         return callers;
@@ -173,11 +174,6 @@ async function openRemote(remote: RemoteVenue, context: CommandContext, narrowin
   // A root with a smaller limit cuts the piece, and the next one begins there.
   const calls = openRemoteCalls(remote, context, narrowing);
   return { calls, maxReadBytes: REMOTE_READ_BYTES, tokens: () => tokensThere(calls) };
-}
-
-/** Outputs of built-in operations conform to their schemas, so they are only cast. */
-function parseOutput<O extends Operation>(output: unknown): FileOutputs[O] {
-  return output as FileOutputs[O];
 }
 
 function printFailure(error: unknown, run: FileRun, { stderr }: CommandContext): void {

@@ -6,9 +6,8 @@ import { checkArgument, UsageError } from "../arguments/options.js";
 import { COMMANDS, commandOf, commandsOf } from "../commands/all.js";
 import type { Options, Page } from "../commands/command.js";
 import { DRIVES_HELP } from "../commands/drives.js";
-import { FILE_OPTIONS } from "../commands/file-options.js";
 import { FILE_COMMANDS, filePage, isFileCommand } from "../commands/files.js";
-import { CALLER, SOURCE } from "../commands/shared.js";
+import { CALLER, FILE_OPTIONS, SOURCE } from "../commands/shared.js";
 
 /** Columns before the text of an option. */
 const INDENT = 26;

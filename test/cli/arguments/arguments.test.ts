@@ -12,9 +12,9 @@ import { readLine } from "../../../src/cli/arguments/read.js";
 import type { ConfigSource } from "../../../src/cli/arguments/remote.js";
 import { parseRootArgument, parseRootArguments } from "../../../src/cli/arguments/root.js";
 import { COMMANDS } from "../../../src/cli/commands/all.js";
-import { checkTypes } from "../../../src/cli/commands/command.js";
+import type { Values } from "../../../src/cli/commands/command.js";
 import { FILE_COMMANDS, fileOptions, isFileCommand } from "../../../src/cli/commands/files.js";
-import { SOURCE, sourceOf } from "../../../src/cli/commands/shared.js";
+import { type SOURCE, sourceOf } from "../../../src/cli/commands/shared.js";
 import { ignoreCaseGlob } from "../../../src/cli/files/search.js";
 import { helpText, START } from "../../../src/cli/help/help.js";
 import { loadOneConfig } from "../../../src/cli/load-config.js";
@@ -491,9 +491,8 @@ function sourceIn(argv: readonly string[]): ConfigSource {
   const found = findCommand(argv);
   const line = readLine(found.args, found);
   if (typeof line === "string") throw new Error("a command with roots was expected");
-  checkTypes(line.values, SOURCE);
   return {
-    ...sourceOf(line.values),
+    ...sourceOf(line.values as Values<typeof SOURCE>),
     ...(found.name === "mcp" && line.words.length > 0 ? { folders: line.words } : {}),
   };
 }

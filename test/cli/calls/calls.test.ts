@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { createHttpCalls, travelsOpenly } from "../../../src/cli/calls/http-calls.js";
+import { HttpCalls, travelsOpenly } from "../../../src/cli/calls/http-calls.js";
 import { recordsOf } from "../../audit/records.js";
 import { runFileLine } from "../files/file-stage.js";
 import { runHere } from "../in-process.js";
@@ -518,7 +518,7 @@ describe("a venue that takes its time", () => {
     await new Promise((resolve) => server.once("listening", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { signal } = new AbortController();
-    const calls = createHttpCalls({ url, token: undefined, ucans: [], caps: undefined, signal });
+    const calls = new HttpCalls({ url, token: undefined, ucans: [], caps: undefined, signal });
     expect(await calls.run("file:roots", {})).toEqual({ roots: [] });
     expect(seen).toEqual(["POST /api/v1/invoke", "POST /api/v1/invoke", "GET /api/v1/jobs/0x1f"]);
     server.close().closeAllConnections();
