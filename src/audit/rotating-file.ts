@@ -1,7 +1,7 @@
 // Appends lines to a file in batches and rotates it by size. Slow or failing disks never fail or delay the caller.
 
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
-import { settleWithin } from "../core/turns.js";
+import { setTimeout as pause } from "node:timers/promises";
 import { endsWithinLine, rotate } from "./rotation.js";
 
 export interface RotationOptions {
@@ -272,7 +272,10 @@ export class RotatingFile {
   async #close(): Promise<number> {
     clearTimeout(this.#retry);
     this.look();
-    await settleWithin(this.#finish(), CLOSE_PATIENCE_MS);
+    const finished = new AbortController();
+    const patience = pause(CLOSE_PATIENCE_MS, undefined, { signal: finished.signal }).catch(() => {});
+    await Promise.race([patience, this.#finish()]);
+    finished.abort();
     const left = [...(this.#sending === undefined ? [] : [this.#sending]), ...this.#waiting.splice(0)];
     this.#sending = undefined;
     return left.reduce((sum, { lines }) => sum + lines, 0);

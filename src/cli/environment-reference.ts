@@ -1,7 +1,9 @@
-// References to environment variables in arguments: `env:NAME`.
+// References to secrets in arguments: a file, or `env:NAME` for an environment variable.
 
+import { resolve } from "node:path";
 import { ConfigError } from "../config/errors.js";
 import { escapeText } from "../core/errors/texts.js";
+import { readSecretFile, type SecretFile } from "../venue/start/state/state-dir.js";
 import { UsageError } from "./arguments/options.js";
 import type { CommandContext } from "./context.js";
 
@@ -14,6 +16,24 @@ export function parseVariable(reference: string): string | undefined {
   const name = reference.slice(PREFIX.length);
   if (NAME.test(name)) return name;
   throw new UsageError(`'${escapeText(reference)}' names no environment variable. Write env:NAME, or ./ before a file`);
+}
+
+/**
+ * What a file or variable holds; `stat`: of the file.
+ *
+ * @param what as of {@link readVariable} @param unreadable message for a file that cannot be read, without the reason
+ * @throws ConfigError, UsageError
+ */
+export function readReference(
+  reference: string,
+  { cwd, env }: Pick<CommandContext, "cwd" | "env">,
+  options: { readonly what: string; readonly maxBytes: number; readonly unreadable: string },
+): Partial<SecretFile> & Pick<SecretFile, "text"> {
+  const variable = parseVariable(reference);
+  if (variable !== undefined) return { text: readVariable(variable, env, options) };
+  const file = readSecretFile(resolve(cwd, reference), { maxBytes: options.maxBytes, follow: true });
+  if ("fault" in file) throw new ConfigError([`${options.unreadable}: ${file.fault}`], file.exitStatus);
+  return file;
 }
 
 /** @param what description of the value, for the message @param maxBytes of the value @throws ConfigError (78) */

@@ -1,10 +1,11 @@
 // The filter of one place: the events of its root that lie in it, as far as its reader may see them at that moment.
 
+import { isSamePath } from "../core/call/path.js";
 import type { FileChange } from "../core/ports/changes/events.js";
 import type { ObservedPlace } from "../core/ports/changes/observer.js";
 import type { Coverage, RootFeed, WatchedRoot } from "../feed/change-feed.js";
 import type { Filter } from "../feed/event-log.js";
-import { type FileEvent, isSamePath, isWithin } from "../feed/file-event.js";
+import { type FileEvent, isWithin } from "../feed/file-event.js";
 
 /** Whether the reader may see a path below the root, as things stand when it is made. */
 export type Judge = (path: readonly string[]) => boolean;

@@ -1,6 +1,7 @@
 // The feed of changes in all roots of an adapter: a topic of the event log for each, and the watching of outside changes while
 // a reader is there. Costs nothing before the first reader.
 
+import { isSamePath } from "../core/call/path.js";
 import type { Clock } from "../core/clock.js";
 import type { Awaitable } from "../core/io.js";
 import { isPending } from "../core/io.js";
@@ -10,7 +11,7 @@ import type { Observation, ObservedPlace, Observer } from "../core/ports/changes
 import type { PathPolicy } from "../core/ports/path-policy.js";
 import { BEFORE_ALL, EventLog, type Topic } from "./event-log.js";
 import { changeInDrive, type DriveOf, type FeedPlace, topicOf } from "./feed-topic.js";
-import { eventsOf, type FileEvent, isSamePath, isWithin, KnownStates, Merging } from "./file-event.js";
+import { eventsOf, type FileEvent, isWithin, KnownStates, Merging } from "./file-event.js";
 
 /** Watching goes on this long without readers, so that a polling client misses no change between two polls. */
 const LINGER_MS = 60_000;

@@ -1,5 +1,6 @@
 // Events of files: made from a committed change, merged where one follows another closely, and not repeated where known.
 
+import { isSamePath } from "../core/call/path.js";
 import type { Clock } from "../core/clock.js";
 import { etagOf } from "../core/etag.js";
 import type { ChangeRecord } from "../core/ports/changes/change.js";
@@ -35,9 +36,6 @@ export function eventsOf({ action, kind, path, from, fromRoot, made = [], after 
 }
 
 const keyOf = (path: readonly string[]): string => path.join("/");
-
-export const isSamePath = (one: readonly string[], other: readonly string[]): boolean =>
-  one.length === other.length && isWithin(one, other);
 
 /** Whether a path is a directory or below it. @param fold names that it makes alike are one */
 export const isWithin = (

@@ -1,12 +1,11 @@
 // Calls on the venue of `--url`, with the token and proofs of the command line.
 
-import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
-import { isOpenToOthers, readSecretFile } from "../../venue/start/state/state-dir.js";
+import { isOpenToOthers } from "../../venue/start/state/state-dir.js";
 import type { RemoteVenue } from "../arguments/remote.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { parseVariable, readVariable } from "../environment-reference.js";
+import { readReference } from "../environment-reference.js";
 import { readTokens } from "../tokens/token-files.js";
 import { HttpCalls, travelsOpenly } from "./http-calls.js";
 import type { FileCalls } from "./venue-calls.js";
@@ -31,21 +30,15 @@ export function openRemoteCalls(remote: RemoteVenue, context: CommandContext, op
 }
 
 /** @throws ConfigError; never shows the token */
-function readBearer(reference: string, { env, cwd, stderr }: CommandContext): string {
+function readBearer(reference: string, context: CommandContext): string {
   const shown = `"${escapeText(reference)}"`;
-  const variable = parseVariable(reference);
-  const text =
-    variable === undefined
-      ? readTokenFile(resolve(cwd, reference), { shown, stderr })
-      : readVariable(variable, env, { what: "the token", maxBytes: MAX_TOKEN_BYTES });
+  const unreadable = `Cannot read the token in ${shown}`;
+  const options = { what: "the token", maxBytes: MAX_TOKEN_BYTES, unreadable };
+  const { text, stat } = readReference(reference, context, options);
+  if (stat !== undefined && isOpenToOthers(stat, "read")) {
+    context.stderr.write(`Warning: others may read ${shown}. Make its mode 0600\n`);
+  }
   const token = text.trim();
   if (TOKEN.test(token)) return token;
   throw new ConfigError([`${shown} does not hold one token on one line`], EXIT.config);
-}
-
-function readTokenFile(path: string, { shown, stderr }: { shown: string; stderr: CommandContext["stderr"] }): string {
-  const file = readSecretFile(path, { maxBytes: MAX_TOKEN_BYTES, follow: true });
-  if ("fault" in file) throw new ConfigError([`Cannot read the token in ${shown}: ${file.fault}`], file.exitStatus);
-  if (isOpenToOthers(file.stat, "read")) stderr.write(`Warning: others may read ${shown}. Make its mode 0600\n`);
-  return file.text;
 }

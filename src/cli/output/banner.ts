@@ -1,11 +1,11 @@
 // The text that `serve` prints when it listens.
 
-import { type Grant, parseGrant } from "../../authz/grant.js";
+import type { Grant } from "../../authz/grant.js";
 import type { Ability, Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { counted } from "../../core/errors/wording.js";
 import type { RootFacts } from "../../core/ports/operation.js";
-import { coversRoot, reachesInto, verbsIn } from "./rights.js";
+import { coversRoot, grantsOf, reachesInto, verbsIn } from "./rights.js";
 import { table } from "./table.js";
 
 /** A root in the banner. */
@@ -46,7 +46,7 @@ export interface ShownToken {
 
 /** The text `serve` prints once it listens. */
 export function banner(facts: BannerFacts): string {
-  const grants = facts.publicCaps.map((capability) => parseGrant(capability)).filter((grant) => grant !== undefined);
+  const grants = grantsOf(facts.publicCaps);
   const rows = facts.roots.map((root) => [
     root.name,
     root.kind,

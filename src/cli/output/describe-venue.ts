@@ -1,6 +1,6 @@
 // Formats the report of `check`.
 
-import { EVERYTHING, type Grant, parseGrant } from "../../authz/grant.js";
+import { EVERYTHING, type Grant } from "../../authz/grant.js";
 import type { DidGrant, UcanConfig, VenueConfig } from "../../config/types.js";
 import type { Capability } from "../../core/call/capability.js";
 import { escapeText } from "../../core/errors/texts.js";
@@ -8,7 +8,7 @@ import { counted } from "../../core/errors/wording.js";
 import type { RootFacts } from "../../core/ports/operation.js";
 import { printDuration } from "../arguments/duration.js";
 import type { BannerRoot } from "./banner.js";
-import { verbsIn } from "./rights.js";
+import { grantsOf, verbsIn } from "./rights.js";
 import { table } from "./table.js";
 
 /** Facts about a venue, gathered by `check`. */
@@ -199,9 +199,6 @@ function anonymous({ roots, publicCaps }: VenueFacts): string {
   );
   return rights === NOTHING || !roots.some(isOwned) ? rights : `${rights}; nothing in roots with an owner`;
 }
-
-const grantsOf = (caps: readonly Capability[]): readonly Grant[] =>
-  caps.map(({ with: resource, can }) => parseGrant({ with: resource, can })).filter((grant) => grant !== undefined);
 
 const NOTHING = "nothing";
 const REVOKED = "nothing, it is revoked";

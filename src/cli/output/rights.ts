@@ -1,9 +1,13 @@
 // Names the rights that grants give in a root.
 
-import { covers, type Grant, wordsOf } from "../../authz/grant.js";
-import type { Ability } from "../../core/call/capability.js";
+import { covers, type Grant, parseGrant, wordsOf } from "../../authz/grant.js";
+import type { Ability, Capability } from "../../core/call/capability.js";
 
 const VERBS: Readonly<Record<string, Ability>> = { read: "crud/read", write: "crud/write", delete: "crud/delete" };
+
+/** The grants that capabilities of a configuration give. */
+export const grantsOf = (caps: readonly Capability[]): readonly Grant[] =>
+  caps.map(({ with: resource, can }) => parseGrant({ with: resource, can })).filter((grant) => grant !== undefined);
 
 /** Whether a grant covers an ability in a whole root. */
 export const coversRoot = (grant: Grant, root: string, ability: Ability): boolean =>

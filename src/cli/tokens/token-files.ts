@@ -1,12 +1,10 @@
 // Reads tokens from files, variables and standard input.
 
-import { resolve } from "node:path";
 import { ConfigError } from "../../config/errors.js";
 import { escapeText } from "../../core/errors/texts.js";
 import { MAX_TOKEN_BYTES } from "../../ucan/token/decode.js";
-import { readSecretFile } from "../../venue/start/state/state-dir.js";
 import { type CommandContext, EXIT } from "../context.js";
-import { parseVariable, readVariable } from "../environment-reference.js";
+import { readReference } from "../environment-reference.js";
 
 /** Limits of one request. */
 const MAX_TOKENS = 8;
@@ -25,7 +23,16 @@ type Place = Pick<CommandContext, "env" | "cwd" | "stdin">;
  * Never shows a token
  */
 export function readTokens(references: readonly string[], place: Place): readonly string[] {
-  return checkTokens(references.flatMap((reference) => parseTokens(textOf(reference, place), shownOf(reference))));
+  return checkTokens(references.flatMap((reference) => parseReference(reference, place)));
+}
+
+function parseReference(reference: string, place: Place): readonly string[] {
+  const shown = `"${escapeText(reference)}"`;
+  const unreadable = `Cannot read tokens from ${shown}`;
+  return parseTokens(
+    readReference(reference, place, { what: "tokens", maxBytes: MAX_TEXT_BYTES, unreadable }).text,
+    shown,
+  );
 }
 
 function checkTokens(tokens: readonly string[]): readonly string[] {
@@ -56,16 +63,6 @@ export async function readStdin(stdin: AsyncIterable<unknown>, maxBytes: number)
   }
   return Buffer.concat(chunks).toString("utf8");
 }
-
-function textOf(reference: string, { env, cwd }: Place): string {
-  const variable = parseVariable(reference);
-  if (variable !== undefined) return readVariable(variable, env, { what: "tokens", maxBytes: MAX_TEXT_BYTES });
-  const file = readSecretFile(resolve(cwd, reference), { maxBytes: MAX_TEXT_BYTES, follow: true });
-  if (!("fault" in file)) return file.text;
-  throw new ConfigError([`Cannot read tokens from ${shownOf(reference)}: ${file.fault}`], file.exitStatus);
-}
-
-const shownOf = (reference: string): string => `"${escapeText(reference)}"`;
 
 /** @param shown name of the source, for messages */
 function parseTokens(text: string, shown: string): readonly string[] {
