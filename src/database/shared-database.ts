@@ -81,8 +81,27 @@ export function openShared(folder: string, { maxTables, flush, check }: SharedDa
   }
 }
 
-/** @throws Error if the table is not there and cannot be made */
-export const openTable = (env: SharedDatabase, name: string): Table => env.openDB({ ...BINARY, name });
+/**
+ * Opens a database with tables, which are made if they are missing. Nothing stays open where that fails.
+ * @throws as {@link openShared}, and the system's error if there is no room for them
+ */
+export function openDatabase<Name extends string>(
+  folder: string,
+  names: readonly Name[],
+  options: Omit<SharedDatabaseOptions, "maxTables">,
+): { readonly env: SharedDatabase } & Readonly<Record<Name, Table>> {
+  const env = openShared(folder, { ...options, maxTables: names.length + 1 });
+  try {
+    const tables = Object.fromEntries(names.map((name) => [name, env.openDB({ ...BINARY, name })])) as Record<
+      Name,
+      Table
+    >;
+    return { env, ...tables };
+  } catch (error) {
+    void env.close();
+    throw error;
+  }
+}
 
 /** Makes whatever changes the database hold the gate, and see to it that there is room for it on the disk. */
 function gated(env: SharedDatabase, gate: Gate, room: Room): SharedDatabase {

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { ABORT } from "lmdb";
-import { openShared, openTable, type SharedDatabase, type Table } from "../database/shared-database.js";
+import { openDatabase, type SharedDatabase, type Table } from "../database/shared-database.js";
 
 export interface Tables {
   readonly env: SharedDatabase;
@@ -45,20 +45,20 @@ export type Indexed = "p" | "a" | "v" | "g" | "k" | "o";
  */
 export function openTables(path: string, { checksPages = false } = {}): Tables {
   // A power failure may lose the newest entries; the changes themselves do not depend on them.
-  const env = openShared(path, { maxTables: 8, flush: false, ...(checksPages && { check: TABLE_NAMES }) });
-  const table = (name: (typeof TABLE_NAMES)[number]): Table => openTable(env, name);
-  const meta = table("meta");
-  const version = env.transactionSync(() => {
-    const present = meta.get(FORMAT);
-    if (present === undefined) meta.putSync(FORMAT, Buffer.from(String(FORMAT_VERSION)));
-    return Number(present ?? FORMAT_VERSION);
-  });
-  if (version !== FORMAT_VERSION) {
+  const tables = openDatabase(path, TABLE_NAMES, { flush: false, ...(checksPages && { check: TABLE_NAMES }) });
+  const { env, meta } = tables;
+  try {
+    const version = env.transactionSync(() => {
+      const present = meta.get(FORMAT);
+      if (present === undefined) meta.putSync(FORMAT, Buffer.from(String(FORMAT_VERSION)));
+      return Number(present ?? FORMAT_VERSION);
+    });
+    if (version !== FORMAT_VERSION) throw new Error(`The journal has format ${version}, newer than ${FORMAT_VERSION}`);
+    return tables;
+  } catch (error) {
     void env.close();
-    throw new Error(`The journal has format ${version}, newer than ${FORMAT_VERSION}`);
+    throw error;
   }
-  const [entries, index, kept] = [table("entries"), table("index"), table("kept")];
-  return { env, entries, index, kept, images: table("images"), meta };
 }
 
 /**

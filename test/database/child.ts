@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { openShared, openTable } from "../../src/database/shared-database.js";
+import { openShared } from "../../src/database/shared-database.js";
+import { openTable } from "./open-table.js";
 
 // Arguments: the folder of the database, how often to open and close it, a file to wait for before the first time.
 const [, , folder = "", times = "1", signal = ""] = process.argv;

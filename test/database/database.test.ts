@@ -17,10 +17,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ABORT } from "lmdb";
 import { checkPages } from "../../src/database/check-pages.js";
 import { copyDatabase } from "../../src/database/copy-database.js";
-import { openShared, openTable, type SharedDatabase, type Table } from "../../src/database/shared-database.js";
+import { openShared, type SharedDatabase, type Table } from "../../src/database/shared-database.js";
 import { type Compiled, compile } from "../drive/store/compiled.js";
 import { mounted, mountsPossible } from "../jail/start-child.js";
 import { needs } from "../needs.js";
+import { openTable } from "./open-table.js";
 
 const PAGE = 4096;
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { openShared, openTable } from "../../src/database/shared-database.js";
+import { openShared } from "../../src/database/shared-database.js";
+import { openTable } from "./open-table.js";
 
 // Argument: a folder. Prints how many changes were made, and the code of the first that was not.
 const [, , folder = ""] = process.argv;

@@ -10,6 +10,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   statSync,
@@ -19,15 +20,17 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { assembleAdapter, type HostedFileAdapter } from "../../src/adapter/adapter.js";
 import { parseFileConfig } from "../../src/config/load.js";
 import type { RootConfigInput } from "../../src/config/types.js";
 import { newEntryId } from "../../src/core/entry-id.js";
 import { FileAdapterError } from "../../src/core/errors/errors.js";
+import { attempt } from "../../src/core/io.js";
 import type { Journal, JournalEntry, JournalQuery } from "../../src/core/ports/changes/journal.js";
 import { silentLog } from "../../src/core/ports/log.js";
 import { isPersonal } from "../../src/core/ports/operation.js";
+import { Room } from "../../src/database/room.js";
 import { readRecord, writeRecord } from "../../src/journal/note-records.js";
 import { queryStore } from "../../src/journal/query.js";
 import { type JournalStore, openStore, type StoreUser } from "../../src/journal/store.js";
@@ -353,11 +356,11 @@ describe("the journal", () => {
       ]);
     });
   });
-
-  async function until(isTrue: () => Promise<boolean>): Promise<void> {
-    while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 });
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
 
 // Names that are longer than a key of the index may be.
 describe("long names", () => {
@@ -500,6 +503,26 @@ describe("a long journal", () => {
     const entries = pages.flatMap((page) => page.entries);
     expect(entries).toHaveLength(ENTRIES / 100);
     expect(pages.every(({ complete }) => complete)).toBe(true);
+  });
+});
+
+describe("tables that cannot be made", () => {
+  test("leave nothing open", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "vf-journal-"));
+    const isOurs = (fd: string): boolean =>
+      attempt(() => readlinkSync(`/proc/self/fd/${fd}`))?.startsWith(folder) === true;
+    const openFiles = (): number => readdirSync("/proc/self/fd").filter(isOurs).length;
+    const full = jest.spyOn(Room.prototype, "make").mockImplementation(() => {
+      throw Object.assign(new Error("no room"), { code: "ENOSPC" });
+    });
+    try {
+      expect(() => openTables(folder)).toThrow("no room");
+      if (process.platform === "linux") await until(async () => openFiles() === 0);
+    } finally {
+      full.mockRestore();
+    }
+    await openTables(folder).env.close();
+    rmSync(folder, { recursive: true });
   });
 });
 

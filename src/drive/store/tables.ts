@@ -3,13 +3,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { adapterError } from "../../core/errors/errors.js";
-import {
-  openShared,
-  openTable,
-  type SharedDatabase,
-  type SharedDatabaseOptions,
-  type Table,
-} from "../../database/shared-database.js";
+import { openDatabase, type SharedDatabase, type Table } from "../../database/shared-database.js";
 import { mayRun, ownToken } from "../../process/identity.js";
 import type { FormatChange, KeyRecord, KeyRecords, RootRecord } from "./cell-store.js";
 import { checkKeyRecord, NEWEST_FORMAT, storeUnavailable } from "./checks.js";
@@ -37,25 +31,6 @@ export interface Tables {
 const FORMAT = Buffer.from("format");
 const TIME_BYTES = 6;
 const LOG = Buffer.from("log ");
-
-/**
- * Opens a database with tables, which are made if they are missing. Nothing stays open where that fails.
- * @throws as {@link openShared}, and the system's error if there is no room for them
- */
-export function openDatabase<Name extends string>(
-  folder: string,
-  names: readonly Name[],
-  options: Omit<SharedDatabaseOptions, "maxTables">,
-): { readonly env: SharedDatabase } & Readonly<Record<Name, Table>> {
-  const env = openShared(folder, { ...options, maxTables: names.length + 1 });
-  try {
-    const tables = Object.fromEntries(names.map((name) => [name, openTable(env, name)])) as Record<Name, Table>;
-    return { env, ...tables };
-  } catch (error) {
-    void env.close();
-    throw error;
-  }
-}
 
 /** @throws STORE_UNAVAILABLE if the store has a newer format version, STORE_DAMAGED if its structure is damaged */
 export function openTables(folder: string, flush: boolean): Tables {

@@ -4,11 +4,12 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { attempt } from "../../../../core/io.js";
 import { dataFile } from "../../../../database/environment.js";
+import { openDatabase } from "../../../../database/shared-database.js";
 import { bootId } from "../../../../process/identity.js";
 import { sameBytes, sha3 } from "../../../cad3/ref.js";
 import { checkIndex, markOpen } from "../../embedded/index-state.js";
 import { makeFolder, refuseNetwork } from "../../embedded/make-folder.js";
-import { openDatabase, stamped, uint, uintBytes, unstamped } from "../../tables.js";
+import { stamped, uint, uintBytes, unstamped } from "../../tables.js";
 
 export type LocalCache = ReturnType<typeof openLocalCache>;
 
