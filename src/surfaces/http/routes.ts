@@ -27,7 +27,6 @@ import { documentEndpoint } from "./openapi/openapi.js";
 import { MCP_METADATA_PATH, METADATA_PATH } from "./plumbing/challenge.js";
 import { exchangeOf, leaveBodies } from "./plumbing/exchange.js";
 import { echo, endpointNotFound, type HttpError, methodNotAllowed } from "./plumbing/http-error.js";
-import { sentMethod } from "./plumbing/sent-method.js";
 
 const FILES_URL = "/api/v1/files/*";
 
@@ -149,7 +148,7 @@ function pathOf(request: FastifyRequest): string {
 
 /** The 404 for a path that is not mapped. */
 export function unmapped(request: FastifyRequest): HttpError {
-  return endpointNotFound(sentMethod(request), echo(pathOf(request)));
+  return endpointNotFound(request.method, echo(pathOf(request)));
 }
 
 interface Mounted {
@@ -166,8 +165,7 @@ function mount(app: FastifyInstance, host: HttpHost, { route, suffixes }: Mounte
     const { target, methods } = route.split(targetOf(request), suffixes);
     if (methods === undefined || (target === "" && url.endsWith("*") && !isBare)) throw unmapped(request);
     const endpoint = methods.get(request.method === "HEAD" ? "GET" : request.method);
-    if (endpoint === undefined)
-      throw methodNotAllowed(sentMethod(request), echo(pathOf(request)), allowHeader(methods));
+    if (endpoint === undefined) throw methodNotAllowed(request.method, echo(pathOf(request)), allowHeader(methods));
     return { endpoint, target };
   };
   app.route({

@@ -1,6 +1,6 @@
 // The HTTP surface: HTTP/1.1 servers, limits on memory and connections, and orderly closing.
 
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { type IncomingMessage, METHODS, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { isLoopbackAddress } from "../../config/loopback.js";
@@ -11,14 +11,12 @@ import { Admission } from "./admission/admit.js";
 import { Connections } from "./admission/connections.js";
 import { OWN_PAGES } from "./admission/host-and-origin.js";
 import { readBody } from "./admission/read-body.js";
-import { DAV_METHODS } from "./dav/dav.js";
 import type { HttpHost } from "./host.js";
 import { sendError } from "./plumbing/answer.js";
 import { challengeOf } from "./plumbing/challenge.js";
 import { basePath, withoutPrefix } from "./plumbing/entrance.js";
 import { explain, malformedTarget } from "./plumbing/http-error.js";
 import { answerClientError, createNodeServer, DEFAULT_TIMEOUTS, type HttpTimeouts } from "./plumbing/node-server.js";
-import { standIn } from "./plumbing/sent-method.js";
 import { mountEndpoints, unmapped } from "./routes.js";
 
 /** Where to listen: at a port (`0`: any free one) or at a Unix socket. */
@@ -134,10 +132,7 @@ export class HttpSurface {
     const app = fastify({
       routerOptions: { ignoreTrailingSlash: true },
       exposeHeadRoutes: false,
-      rewriteUrl: (request) => {
-        standIn(request, app.supportedMethods);
-        return withoutPrefix(request.url ?? "/", basePath(host));
-      },
+      rewriteUrl: ({ url = "/" }) => withoutPrefix(url, basePath(host)),
       trustProxy: host.trustProxy,
       genReqId: () => host.requestId(),
       return503OnClosing: false,
@@ -152,8 +147,9 @@ export class HttpSurface {
         sendError(reply.headers(OWN_PAGES), refusal ?? (isPath(request) ? malformedTarget() : unmapped(request)));
       },
     });
-    const davMethods = host.dav === undefined ? [] : DAV_METHODS;
-    for (const method of davMethods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
+    for (const method of METHODS) {
+      if (method !== "CONNECT" && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
+    }
     // Bodies are passed on raw; each endpoint parses its own.
     app.removeAllContentTypeParsers();
     const limit = host.limits.maxRequestBytes;

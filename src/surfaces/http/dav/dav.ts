@@ -9,7 +9,6 @@ import type { HttpDav, HttpHost } from "../host.js";
 import { challengeOf } from "../plumbing/challenge.js";
 import { exchangeOf, leaveBodies } from "../plumbing/exchange.js";
 import { explain, HttpError, methodNotAllowed } from "../plumbing/http-error.js";
-import { sentMethod } from "../plumbing/sent-method.js";
 import { DavCall, undefinedFor } from "./call.js";
 import { sendDavError, sendEmpty } from "./errors.js";
 import { Locks } from "./locks/locks.js";
@@ -40,14 +39,12 @@ const METHODS: Readonly<Record<string, Method>> = {
   PROPPATCH: proppatch,
 };
 
-export const DAV_METHODS = Object.keys(METHODS);
-
 /** Windows asks for what lies above the folder that it mounts. */
 const TOP_METHODS = ["OPTIONS", "PROPFIND"];
 const URLS = ["/dav", "/dav/*", "/dlfs", "/dlfs/*"];
 
 const CORS: CorsArea = {
-  methods: DAV_METHODS.join(","),
+  methods: Object.keys(METHODS).join(","),
   headers:
     "authorization, content-type, depth, destination, if, if-match, if-modified-since, if-none-match, if-range, " +
     "if-unmodified-since, lock-token, overwrite, range, timeout, x-expected-entity-length, x-oc-mtime",
@@ -99,10 +96,9 @@ export function mountDav(app: FastifyInstance, host: HttpHost, dav: HttpDav): vo
 }
 
 /** @throws HttpError 405 */
-function methodOf(request: FastifyRequest): Method {
-  const { method, raw } = request;
+function methodOf({ method, raw }: FastifyRequest): Method {
   const found = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
-  if (found === undefined) throw methodNotAllowed(sentMethod(request), raw.url ?? "", DAV_METHODS.join(", "));
+  if (found === undefined) throw methodNotAllowed(method, raw.url ?? "", Object.keys(METHODS).join(", "));
   return found;
 }
 
