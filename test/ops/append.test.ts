@@ -91,6 +91,16 @@ describe("file:append", () => {
     expect(readFileSync(join(ground.outside, "b"), "utf8")).toBe("old ");
   });
 
+  test("adds nothing where it cannot be read how the file begins", async () => {
+    const content = Buffer.from("\ufeffold", "utf16le");
+    ground.put("a", content);
+    jest.spyOn(Sys.prototype, "read").mockImplementation(function* () {
+      throw Object.assign(new Error("EIO"), { code: "EIO", syscall: "read" });
+    });
+    expect(await ground.fail("append", { path: "a", content: "new" })).toMatchObject({ code: "IO_ERROR" });
+    expect(ground.get("a")).toEqual(content);
+  });
+
   test("is refused where the process may not write", async () => {
     ground.put("a", "old");
     chmodSync(join(ground.dir, "a"), 0o444);

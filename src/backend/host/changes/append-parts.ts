@@ -6,7 +6,7 @@ import { type Awaitable, type Io, isPending, wait } from "../../../core/io.js";
 import type { Body } from "../../../core/ports/backend.js";
 import { type Pinned, READ, statBelow, withOpen } from "../../../jail/handles.js";
 import type { Stat } from "../../../jail/stat.js";
-import { quietly } from "../../../jail/sys.js";
+import { closeNow, quietly } from "../../../jail/sys.js";
 import { sha256Of } from "../../digest.js";
 import { requireExpected, sizeError } from "../../preconditions.js";
 import { checkExpected, hashFile } from "../guard.js";
@@ -21,15 +21,18 @@ export interface Wanted {
   readonly expectedSize: number | undefined;
 }
 
-/** The data to add, where that depends on how the file begins; not computed for a file that cannot be read. */
+/** The data to add, where that depends on how the file begins; not computed for a file that may not be read. */
 export function* dataFor({ jail }: Change, old: Pinned, addedTo: Body["addedTo"]): Io<Buffer | undefined> {
   const { size } = old.stat;
   if (addedTo === undefined || size < 2) return undefined;
-  const read = withOpen(jail.handles.reopen(old, READ), (fd) =>
-    readAt(jail.sys, fd, { buffer: Buffer.alloc(2), position: 0 }),
-  );
-  const head = yield* quietly(read);
-  return head && addedTo(head, size);
+  const fd = yield* quietly(jail.handles.reopen(old, READ));
+  if (fd === undefined) return undefined;
+  try {
+    // Where this fails nothing is added: text in another encoding would damage the file.
+    return addedTo(yield* readAt(jail.sys, fd, { buffer: Buffer.alloc(2), position: 0 }), size);
+  } finally {
+    closeNow(fd);
+  }
 }
 
 export interface FoundBefore {
