@@ -39,9 +39,10 @@ export function checkKeyRecord(did: string, publicKey: string, bytes: Uint8Array
 
 /** @throws STORE_UNAVAILABLE if the store is closed */
 export function checkOpen(isOpen: boolean): void {
-  if (!isOpen) throw storeUnavailable("it is closed");
+  if (!isOpen) throw adapterError("STORE_UNAVAILABLE", CLOSED);
 }
 
+const CLOSED = "Store cannot be used: it is closed";
 export const NEWEST_FORMAT = 2;
 
 /** @param why reason for the operator; contains no paths, keys or hashes */
@@ -58,13 +59,14 @@ const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "28", "122"]);
 const isFull = (error: unknown): boolean =>
   FULL.has(String(error instanceof Error && Reflect.get(error, "code"))) || /no space left/i.test(String(error));
 
-/** Failures of the store are logged with their reason. @throws STORE_UNAVAILABLE or NO_SPACE instead of system or library errors */
+/** Failures of the store are logged with their reason; that it is closed is none. @throws STORE_UNAVAILABLE or NO_SPACE instead of system or library errors */
 export async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
     const isOurs = error instanceof FileAdapterError;
-    if (error instanceof RangeError || (isOurs && !error.code.startsWith("STORE_"))) throw error;
+    const isKnown = isOurs && (!error.code.startsWith("STORE_") || error.message === CLOSED);
+    if (error instanceof RangeError || isKnown) throw error;
     const why = isOurs ? { reason: error.message } : { error: describeError(error) };
     log.error({ event: "drive.store", ...why }, "The drive store failed");
     if (isOurs) throw error;

@@ -398,6 +398,9 @@ describe("an embedded store", () => {
     const collecting = store.collect({ graceMs: 3_600_000 });
     await store.close();
     await expect(collecting).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(store.getMany([Buffer.alloc(32)])).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    // That is no failure of the store.
+    expect(logged).toEqual([]);
     await start();
     expect(await store.collect({ graceMs: 3_600_000 })).toMatchObject({ missing: 0 });
     expect(await missingOf(store, treeOf(filesOf(1, 2)).cells)).toBe(0);
