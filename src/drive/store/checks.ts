@@ -59,13 +59,21 @@ const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "28", "122"]);
 const isFull = (error: unknown): boolean =>
   FULL.has(String(error instanceof Error && Reflect.get(error, "code"))) || /no space left/i.test(String(error));
 
-/** Failures of the store are logged with their reason; that it is closed is none. @throws STORE_UNAVAILABLE or NO_SPACE instead of system or library errors */
-export async function withStoreErrors<T>(log: Log, act: () => Promise<T>): Promise<T> {
+/**
+ * Failures of the store are logged with their reason; that it is closed is none.
+ * @param isToldElsewhere its own errors are not logged, as of a store that is opened: whoever opens it tells them
+ * @throws STORE_UNAVAILABLE or NO_SPACE instead of system or library errors
+ */
+export async function withStoreErrors<T>(
+  log: Log,
+  act: () => Promise<T>,
+  { isToldElsewhere = false } = {},
+): Promise<T> {
   try {
     return await act();
   } catch (error) {
     const isOurs = error instanceof FileAdapterError;
-    const isKnown = isOurs && (!error.code.startsWith("STORE_") || error.message === CLOSED);
+    const isKnown = isOurs && (isToldElsewhere || !error.code.startsWith("STORE_") || error.message === CLOSED);
     if (error instanceof RangeError || isKnown) throw error;
     const why = isOurs ? { reason: error.message } : { error: describeError(error) };
     log.error({ event: "drive.store", ...why }, "The drive store failed");

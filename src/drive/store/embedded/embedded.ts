@@ -70,7 +70,7 @@ interface Parts extends Pick<CollectParts, "folder" | "tables" | "packs" | "read
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<CellStore> {
   const { path: folder, log = silentLog, now = Date.now, flush = true, packBytes } = options;
-  return withStoreErrors(log, async () => {
+  const open = async () => {
     makeFolder(join(folder, "packs"));
     refuseNetwork(folder);
     const tables = openTables(folder, flush);
@@ -85,7 +85,8 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<CellS
       throw error;
     }
     return new EmbeddedStore({ folder, tables, packs, reader: new PackReader(folder), log, now });
-  });
+  };
+  return withStoreErrors(log, open, { isToldElsewhere: true });
 }
 
 /** Takes over the packs of dead processes. A damaged pack does not prevent reading the others. */
