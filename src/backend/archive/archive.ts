@@ -23,6 +23,9 @@ import type { ArchiveDirectory } from "./directory.js";
 import type { KeptDirectories } from "./kept.js";
 import type { ArchiveReader } from "./reader.js";
 
+/** Loaded when the first archive is looked into, and kept: an import costs as much as a third of a read. */
+let Reader: typeof ArchiveReader | undefined;
+
 /** The archive, as one call reaches it. */
 export interface ArchiveFile {
   readonly kind: ArchiveKind;
@@ -150,8 +153,8 @@ export class ArchiveBackend implements Backend {
     try {
       // A call that has already been answered would never close it.
       scope.checkpoint();
-      const { ArchiveReader } = await import("./reader.js");
-      const reader = new ArchiveReader(file, { kind, place, scope });
+      Reader ??= (await import("./reader.js")).ArchiveReader;
+      const reader = new Reader(file, { kind, place, scope });
       const known = file.stamp === undefined ? undefined : `${key}/${kind}/${file.stamp}`;
       const find = () => (known === undefined ? undefined : kept.get(known));
       const read = async () => {
